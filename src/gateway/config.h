@@ -1,0 +1,103 @@
+// Everything the gateway can be told, with its default. docs/configuration.md explains each key.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "boundary/answer.h"
+#include "boundary/classify.h"
+#include "oncekey/fingerprint.h"
+#include "oncekey/key.h"
+#include "oncekey/record.h"
+#include "oncekey/result.h"
+
+namespace oncekey::gateway {
+
+enum class KeyUse { required, optional, off };
+enum class OnInflight { conflict, wait };
+enum class OnExpired { forget, tombstone };
+enum class UpgradeUse { refuse, pass };
+enum class LogFormat { json, text };
+enum class LogLevel { debug, info, warn, error, off };
+enum class TenantFrom { single, header, api_key };
+enum class SettleSync { before_answer, soon };
+
+// One [[route]]; the defaults are those of a gateway without any route.
+struct RouteConfig {
+  std::string match;                 // as written: "POST,PATCH /payments/*"
+  std::vector<std::string> methods;  // empty: POST and PATCH
+  std::string path = "*";            // pattern; `*` at the end matches any rest, as a segment any one
+  KeyUse key = KeyUse::required;
+  std::string key_header = "Idempotency-Key";
+  std::string key_pointer;  // JSON pointer into the body, used when the header is absent; "": none
+  KeyPolicy key_policy;
+  Profile profile = Profile::ietf;
+  AnswerStatuses statuses;  // mismatch, in_flight, unknown, expired
+  DurationMs retention_ms = 24LL * 3600 * 1000;
+  DurationMs lease_ms = 60'000;
+  DurationMs upstream_timeout_ms = 30'000;
+  std::size_t body_limit = 1 << 20;
+  std::size_t response_limit = 1 << 20;
+  OnInflight on_inflight = OnInflight::conflict;
+  DurationMs wait_timeout_ms = 10'000;  // on_inflight = wait: how long a duplicate is held
+  On5xx on_5xx = On5xx::retry;
+  OnExpired on_expired = OnExpired::forget;
+  DurationMs tombstone_ms = 30LL * 24 * 3600 * 1000;  // on_expired = tombstone: how long
+  FingerprintRules fingerprint;
+  std::vector<std::string> replay_headers;  // lower case; empty: default_replay_headers()
+};
+
+struct TenantConfig {
+  TenantFrom from = TenantFrom::single;
+  std::string name = "default";        // single: the one tenant
+  std::string header = "X-Tenant";     // header: set by a trusted front proxy
+  std::string api_key_header = "Authorization";  // api_key: "Bearer k" or the bare value
+};
+
+struct Limits {
+  std::size_t header_block = 32 << 10;
+  std::size_t header_count = 100;
+  std::size_t connections = 10'000;
+  std::size_t upstream_connections_idle = 256;  // kept per I/O thread
+};
+
+struct Timeouts {
+  DurationMs header_ms = 10'000;
+  DurationMs body_ms = 30'000;
+  DurationMs idle_ms = 60'000;
+  DurationMs connect_ms = 2'000;
+  DurationMs upstream_idle_ms = 4'000;  // shorter than upstreams keep theirs
+  DurationMs write_ms = 30'000;         // a client that does not read its answer
+  DurationMs store_ms = 5'000;          // reserve or settle slower than this: the store is unavailable
+  DurationMs grace_ms = 20'000;         // SIGTERM: how long in-flight requests may still take
+};
+
+struct Config {
+  std::string listen = "127.0.0.1:8080";
+  std::string admin = "127.0.0.1:8081";
+  std::string upstream;  // http://host:port[/base]
+  std::string store = "rocksdb:./oncekey-data";
+  std::string secret_file;  // "": made in the store's folder at the first start
+  std::string policy_url = "/.well-known/idempotency";  // what errors link to
+  std::uint32_t threads = 0;                            // 0: one per core, at most 4
+  bool forwarded = true;                                // add Forwarded and X-Forwarded-*
+  bool trust_forwarded = false;                         // keep those the client sent
+  UpgradeUse upgrade = UpgradeUse::refuse;
+  SettleSync settle_sync = SettleSync::before_answer;
+  std::size_t replay_cache_bytes = 32 << 20;
+  LogFormat log_format = LogFormat::json;
+  LogLevel log_level = LogLevel::info;
+  TenantConfig tenant;
+  Limits limits;
+  Timeouts timeouts;
+  std::vector<RouteConfig> routes;  // first match wins; load_config adds the default one when empty
+};
+
+const std::vector<std::string>& default_replay_headers();
+
+}  // namespace oncekey::gateway
