@@ -1,0 +1,107 @@
+// Group commit: many submitters, one engine, one sync for everything that arrived meanwhile.
+//
+// Operations that arrive while a batch is being made durable wait in a queue and become the next
+// batch. So under load a sync is shared by many, and without load an operation starts at once.
+// This is the only place of the store that knows of threads.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "oncekey/store.h"
+
+namespace oncekey::store {
+
+class Mailbox;
+
+// One operation under way. It lives in its submitter, which must keep it alive and leave it alone
+// from submit() until its mailbox delivers it; then operation.outcome is filled.
+struct Ticket {
+  Operation operation;
+  Mailbox* reply_to = nullptr;
+  void* context = nullptr;  // the submitter's own; the committer does not look at it
+  Ticket* next = nullptr;   // the committer's while under way; on delivery, the rest of the chain
+};
+
+// Where finished tickets go: usually one per I/O thread.
+class Mailbox {
+ public:
+  virtual ~Mailbox() = default;
+
+  // Called on the committer's thread, once for each batch that held tickets of this mailbox, with
+  // all of them in the order of submission, linked by `next`. Must be quick and must not throw:
+  // the next batch waits for it. Read `next` before the ticket's owner is resumed.
+  virtual void deliver(Ticket* chain) = 0;
+};
+
+struct CommitterOptions {
+  // More operations than this wait for the next batch, so that one batch stays within milliseconds.
+  std::size_t batch_operations_max = 1024;
+};
+
+struct CommitterStats {
+  std::uint64_t batches = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t batch_operations_largest = 0;
+  std::uint64_t queue_depth = 0;  // submitted, not yet part of a batch
+  std::uint64_t busy_us = 0;      // time spent in the engine, all batches together
+  std::uint64_t batch_us_largest = 0;
+};
+
+class Committer {
+ public:
+  // `engine` must outlive the committer and is used by its thread only. `clock` is read once for
+  // each batch.
+  Committer(Engine& engine, std::function<TimestampMs()> clock, CommitterOptions options = {});
+
+  // Finishes and delivers everything that was submitted, then joins. Nothing may be submitted any
+  // more; mailboxes must live until it returns.
+  ~Committer();
+
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
+
+  // From any thread. The ticket's reply_to must be set.
+  void submit(Ticket& ticket);
+
+  // Several at once, linked by `next`: one lock and at most one wake-up.
+  void submit_chain(Ticket* chain);
+
+  // For tools and tests: returns when the outcome is there. Not from a mailbox.
+  void apply_now(Operation& operation);
+
+  CommitterStats stats() const;
+
+ private:
+  struct Delivery {
+    Mailbox* mailbox;
+    Ticket* head;
+    Ticket* tail;
+  };
+
+  void run();
+  Ticket* take_batch(std::vector<Operation*>& operations);
+  void deliver(Ticket* chain);
+
+  Engine& engine_;
+  const std::function<TimestampMs()> clock_;
+  const CommitterOptions options_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_arrived_;
+  Ticket* queue_head_ = nullptr;
+  Ticket* queue_tail_ = nullptr;
+  bool idle_ = false;  // only then does a submitter have to wake the thread
+  bool stopping_ = false;
+  CommitterStats stats_;
+
+  std::vector<Delivery> deliveries_;  // the thread's own; kept to save its allocation
+  std::thread thread_;
+};
+
+}  // namespace oncekey::store
