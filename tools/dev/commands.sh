@@ -1,0 +1,133 @@
+# One function for each command of ./dev.
+
+dev_help() {
+  cat <<'HELP'
+./dev run [--once]                    build, then the demo; --once ends after the tour
+./dev test [--asan] [--filter REGEX]  build and run all tests, or those whose name matches
+./dev build                           build/oncekey: optimised, debug info, assertions on
+./dev bench [--quick] [...]           figures beside nginx, as a table and in bench/results/ (--help)
+./dev fuzz [--seconds N] [NAME...]    each fuzzer for N seconds (60)
+./dev crash [--cycles N] [...]        kill -9 under load, N times (200), then check every record
+./dev lint                            format, include rules, size limits
+./dev clean                           remove the build directories
+
+What is installed, and why: packaging/packages.txt. ONCEKEY_JOBS=N limits parallel compilers.
+HELP
+}
+
+dev_build() {
+  (($# == 0)) || usage_error "build takes no arguments"
+  need build libraries tests
+  configure build
+  compile build oncekey
+  say "built build/oncekey"
+}
+
+dev_run() {
+  local argument
+  for argument; do [[ $argument == --once ]] || usage_error "run knows --once, not '$argument'"; done
+  dev_build
+  exec build/oncekey demo "$@"
+}
+
+dev_test() {
+  local directory=build filter=
+  while (($#)); do
+    case $1 in
+      --asan) directory=build-asan ;;
+      --filter) (($# > 1)) || usage_error "--filter needs a regular expression"; filter=$2; shift ;;
+      --filter=*) filter=${1#*=} ;;
+      *) usage_error "test knows --asan and --filter REGEX, not '$1'" ;;
+    esac
+    shift
+  done
+  local select=(--no-tests=error)
+  [[ -z $filter ]] || select+=(-R "$filter")
+  need build libraries tests lint
+  if [[ $directory == build ]]; then
+    configure build
+    compile build
+  else
+    # Crash and end-to-end runs take minutes under the sanitizers and exercise the same code.
+    configure build-asan -DONCEKEY_SANITIZE=ON
+    local targets
+    mapfile -t targets < <(targets_like build-asan '[a-z_]+_test' | grep -vxE 'e2e_test|crash_test')
+    compile build-asan "${targets[@]}"
+    select+=(-LE '^(e2e|crash)' -E '_NOT_BUILT$|^lint$')
+    export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
+    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+  fi
+  say "running the tests in $directory"
+  local result=0
+  ctest --test-dir "$directory" --output-on-failure -j2 "${select[@]}" || result=$?
+  local asan=
+  [[ $directory == build ]] || asan=' --asan'
+  say "one test: ./dev test$asan --filter 'Suite.Name' (all names: ctest --test-dir $directory -N)"
+  return "$result"
+}
+
+dev_crash() {
+  (($#)) || set -- --cycles 200
+  need build libraries tests
+  configure build
+  compile build oncekey crash_campaign
+  say "crash campaign: $*"
+  exec build/crash_campaign "$@"
+}
+
+dev_fuzz() {
+  local seconds=60 names=()
+  while (($#)); do
+    case $1 in
+      --seconds) (($# > 1)) || usage_error "--seconds needs a number"; seconds=$2; shift ;;
+      --seconds=*) seconds=${1#*=} ;;
+      -*) usage_error "fuzz knows --seconds N and fuzzer names, not '$1'" ;;
+      *) names+=("$1") ;;
+    esac
+    shift
+  done
+  [[ $seconds =~ ^[1-9][0-9]*$ ]] || usage_error "--seconds takes a whole number above 0, not '$seconds'"
+  need build libraries tests fuzz
+  configure build-fuzz -DONCEKEY_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++-14
+  ((${#names[@]})) || mapfile -t names < <(targets_like build-fuzz '[a-z_]+_fuzz|fuzz_[a-z_]+')
+  ((${#names[@]})) || die "build-fuzz has no fuzzers"
+  compile build-fuzz "${names[@]}"
+  local name failed=()
+  for name in "${names[@]}"; do
+    fuzz_one "$name" "$seconds" || failed+=("$name")
+  done
+  ((${#failed[@]} == 0)) || die "found something: ${failed[*]} (inputs in build-fuzz/findings/)"
+  say "nothing found by ${names[*]}"
+}
+
+fuzz_one() { # NAME SECONDS : what it learnt stays in build-fuzz/corpus for the next time
+  local name=$1 seconds=$2 corpus=build-fuzz/corpus/$1 seeds=()
+  mkdir -p "$corpus" build-fuzz/findings
+  [[ -d tests/fuzz/corpus/$name ]] && seeds=("tests/fuzz/corpus/$name")
+  say "$name for $seconds s"
+  "build-fuzz/$name" -max_total_time="$seconds" -print_final_stats=1 -verbosity=1 -timeout=10 \
+    -artifact_prefix="build-fuzz/findings/$name-" "$corpus" "${seeds[@]}" 2>"build-fuzz/$name.log" || {
+    tail -n 40 "build-fuzz/$name.log" >&2
+    return 1
+  }
+  grep -E '^stat::(number_of_executed_units|average_exec_per_sec)|^Done' "build-fuzz/$name.log" | sed 's/^/    /'
+}
+
+dev_lint() {
+  (($# == 0)) || usage_error "lint takes no arguments"
+  need lint
+  exec tools/lint
+}
+
+dev_bench() {
+  need build libraries tests bench
+  configure build
+  compile build oncekey $(targets_like build 'store_bench')
+  exec python3 bench/run.py "$@"
+}
+
+dev_clean() {
+  (($# == 0)) || usage_error "clean takes no arguments"
+  say "removing build, build-asan, build-fuzz and the bench's data"
+  rm -rf build build-asan build-fuzz build*.configure.log
+}

@@ -1,0 +1,64 @@
+# Installing what packaging/packages.txt lists, group by group, and only what is missing.
+packages_file=packaging/packages.txt
+
+packages_of() { # GROUP... -> package names, one a line
+  awk -v wanted=" $* " '
+    /^#/ { next }
+    /^\[/ { name = $1; gsub(/[][]/, "", name); take = index(wanted, " " name " ") > 0; next }
+    take { for (i = 1; i <= NF; i++) print $i }' "$packages_file"
+}
+
+missing_of() { # PACKAGE... -> those that are not installed
+  local installed
+  installed=$(dpkg-query -W -f='${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null || true)
+  printf '%s\n' "$@" | awk -v have="$installed" '
+    BEGIN { n = split(have, lines, "\n")
+            for (i = 1; i <= n; i++) if (lines[i] ~ /^.i /) installed[substr(lines[i], 4)] = 1 }
+    !($0 in installed)'
+}
+
+as_root() {
+  if [[ $EUID -eq 0 ]]; then "$@"
+  elif command -v sudo >/dev/null; then sudo "$@"
+  else die "packages are missing and there is neither root nor sudo; as root: apt-get install ${missing[*]}"
+  fi
+}
+
+# apt's status lines are "dlstatus:…:PERCENT:…" and "pmstatus:…:PERCENT:…"; all else is its usual
+# talk, kept in LOG. Both come on stdout, because sudo closes every other descriptor.
+run_apt() { # LOG ARGUMENTS...
+  local log=$1
+  shift
+  as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l \
+    apt-get -y -q -o APT::Status-Fd=1 -o DPkg::Lock::Timeout=120 "$@" 2>&1 |
+    awk -F: -v log_file="$log" '
+      $1 == "dlstatus" { what = "downloading" }
+      $1 == "pmstatus" { what = "installing" }
+      $1 !~ /^(dl|pm)status$/ { print > log_file; next }
+      { step = what " " int($3 / 10) * 10 "%" }
+      step != last { print "    " step; fflush(); last = step }'
+}
+
+# A freshly installed nginx starts to serve port 80, which nobody asked for; a masked unit does not.
+keep_nginx_stopped() { # mask | unmask
+  [[ " ${missing[*]} " == *" nginx-light "* && -d /run/systemd/system ]] || return 0
+  as_root systemctl "$1" --quiet nginx.service || true
+}
+
+need() { # GROUP... : makes sure that the groups' packages are installed
+  command -v dpkg-query >/dev/null ||
+    die "this is not Debian; install what $packages_file lists, then use cmake and ctest directly"
+  local wanted missing log
+  mapfile -t wanted < <(packages_of "$@")
+  mapfile -t missing < <(missing_of "${wanted[@]}")
+  ((${#missing[@]})) || return 0
+  log=$(mktemp -t oncekey-apt.XXXXXX)
+  say "installing ${#missing[@]} packages (listed in $packages_file): ${missing[*]}"
+  run_apt "$log" update || { tail -n 20 "$log" >&2; die "apt-get update failed (whole output: $log)"; }
+  keep_nginx_stopped mask
+  local result=0
+  run_apt "$log" install --no-install-recommends "${missing[@]}" || result=$?
+  keep_nginx_stopped unmask
+  ((result == 0)) || { tail -n 20 "$log" >&2; die "apt-get install failed (whole output: $log)"; }
+  rm -f "$log"
+}

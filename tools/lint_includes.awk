@@ -1,0 +1,85 @@
+# Who may include whom. Each folder of src/ lists the folders of ours and the libraries it may name.
+# Reads sources; prints file:line: reason; exits 1 when it printed anything.
+
+BEGIN {
+  # "std" is the C++ library, "posix" the system's C headers.
+  may["include"] = "std oncekey"
+  may["boundary"] = "std oncekey boundary simdjson openssl zstd"
+  may["store"] = "std posix oncekey boundary store rocksdb"
+  may["http"] = "std posix oncekey http"
+  may["recovery"] = "std posix oncekey store recovery http/client.h"
+  may["outbox"] = "std posix oncekey store outbox http/client.h"
+  may["gateway"] = "std posix oncekey boundary store http recovery outbox gateway prometheus openssl simdjson tomlplusplus"
+  may["admin"] = may["gateway"] " admin"
+  may["cli"] = may["admin"] " cli cli11"
+  may["tests"] = "std posix oncekey boundary store http recovery outbox gateway admin support openssl simdjson zstd gtest rapidcheck"
+  may["bench"] = "std posix oncekey boundary store http gateway"
+  # A library that only one place may know, so that it can be replaced there.
+  only["rocksdb"] = "^src/store/"
+  only["tomlplusplus"] = "^src/gateway/config_file\\.cc$"
+  only["cli11"] = "^src/cli/"
+}
+
+function folder_of(file) {
+  if (file ~ /^include\//) return "include"
+  if (file ~ /^src\//) { split(file, part, "/"); return part[2] }
+  if (file ~ /^tests\//) return "tests"
+  if (file ~ /^bench\//) return "bench"
+  return ""
+}
+
+# The name under which an #include <…> or "…" appears in the table.
+function name_of(header) {
+  if (header ~ /^rocksdb\//) return "rocksdb"
+  if (header ~ /^CLI\//) return "cli11"
+  if (header ~ /^toml(\+\+|plusplus)/) return "tomlplusplus"
+  if (header ~ /^prometheus\//) return "prometheus"
+  if (header ~ /^openssl\//) return "openssl"
+  if (header ~ /^simdjson/) return "simdjson"
+  if (header ~ /^zstd/) return "zstd"
+  if (header ~ /^(gtest|gmock)\//) return "gtest"
+  if (header ~ /^rapidcheck/) return "rapidcheck"
+  if (header ~ /^(boost|spdlog|fmt|absl|nlohmann|sqlite3|hiredis)[\/.]/) return "a library that is not in use"
+  return header ~ /[.\/]/ ? "posix" : "std"
+}
+
+function complain(reason) { print FILENAME ":" FNR ": " reason; bad = 1 }
+
+function allowed(name) { return index(" " may[folder] " ", " " name " ") > 0 }
+
+FNR == 1 {
+  folder = folder_of(FILENAME)
+  if (folder != "" && !(folder in may)) complain("folder " folder " has no row in tools/lint_includes.awk")
+  is_test = FILENAME ~ /_test\.cc$/
+}
+
+/^[ \t]*#[ \t]*include[ \t]*[<"]/ && (folder in may) {
+  header = $0
+  sub(/^[^<"]*[<"]/, "", header)
+  sub(/[>"].*/, "", header)
+  if ($0 ~ /</) {
+    name = name_of(header)
+  } else {
+    name = header
+    if (header ~ /^\.\.?\//) complain("include by folder name, not by relative path: " header)
+    if (header !~ /\//) {
+      if (folder !~ /^(tests|bench)$/) complain("include \"folder/" header "\", so that a reader sees where it lives")
+      next
+    }
+    sub(/\/.*/, "", name)
+    if (name ~ /^(contract|e2e|crash|sim|fuzz|vectors|http)$/ && folder == "tests") next
+    if (name == "simdjson" || name == "rocksdb" || name == "prometheus") complain("a library's header takes <>: " header)
+  }
+  if (name == "cli" && folder != "cli") { complain("nothing includes cli/: it is the outermost layer"); next }
+  if ((name in only) && FILENAME !~ only[name]) { complain(header " may be included only in " only[name]); next }
+  if (is_test && name ~ /^(gtest|rapidcheck|support)$/) next
+  if (is_test && name == "posix") next
+  if (!allowed(name) && !allowed(header)) complain(folder "/ may not include " header " (may: " may[folder] ")")
+}
+
+# boundary/ decides from what it is given: no threads, no clock.
+folder == "boundary" && !is_test && /<(thread|mutex|condition_variable|future|filesystem|fstream|iostream)>|(system|steady)_clock::now/ {
+  complain("boundary/ is pure: no threads, files or clock reads")
+}
+
+END { exit bad }
