@@ -48,6 +48,9 @@ struct KeyError {
 };
 
 // `lines` are the values of all header lines with the key's name, in order, without the name.
+// White space around the value does not count. A quoted value must be one whole RFC 8941 Item; its
+// parameters are ignored. A bare value (lenient) has no grammar, so all of it is the key:
+// `"abc";x=1` is the key `abc`, but `abc;x=1` is the key `abc;x=1`.
 Result<Key, KeyError> parse_key(std::span<const std::string_view> lines, const KeyPolicy& policy);
 
 // The same checks for a key that was found in the body by a JSON pointer.
