@@ -1,0 +1,71 @@
+#include "http/body_source.h"
+
+namespace oncekey::http {
+
+bool BodySource::try_next(BodyPiece& piece) {
+  input_.consume(held_);
+  held_ = 0;
+  BodyDecoder::Step step = decoder_.step(input_.data());
+  switch (step.status) {
+    case BodyDecoder::Status::data:
+      held_ = step.consumed;
+      piece = {BodyPiece::Kind::data, step.data};
+      return true;
+    case BodyDecoder::Status::done:
+      input_.consume(step.consumed);
+      piece = {BodyPiece::Kind::end, {}};
+      return true;
+    case BodyDecoder::Status::bad:
+      piece = {BodyPiece::Kind::bad, {}};
+      return true;
+    case BodyDecoder::Status::need_more:
+      input_.consume(step.consumed);
+      return false;
+  }
+  return false;
+}
+
+Task<BodyPiece> BodySource::next(SteadyMs deadline) {
+  BodyPiece piece;
+  while (!try_next(piece)) {
+    std::span<char> room = input_.prepare();
+    IoResult got = co_await stream_.read(room, deadline);
+    if (got.ok()) {
+      input_.commit(got.bytes);
+      continue;
+    }
+    if (got.error == IoError::timeout) {
+      piece.kind = BodyPiece::Kind::timeout;
+    } else if (got.error == IoError::closed && decoder_.ends_at_close()) {
+      piece.kind = BodyPiece::Kind::end;
+    } else {
+      piece.kind = BodyPiece::Kind::cut;
+    }
+    co_return piece;
+  }
+  co_return piece;
+}
+
+Task<BodyRead> read_whole(BodySource& source, std::size_t limit, SteadyMs deadline,
+                          std::string& body) {
+  for (;;) {
+    BodyPiece piece;
+    if (!source.try_next(piece)) piece = co_await source.next(deadline);
+    switch (piece.kind) {
+      case BodyPiece::Kind::data:
+        body.append(piece.data);
+        if (body.size() > limit) co_return BodyRead::too_large;
+        break;
+      case BodyPiece::Kind::end:
+        co_return BodyRead::complete;
+      case BodyPiece::Kind::cut:
+        co_return BodyRead::cut;
+      case BodyPiece::Kind::bad:
+        co_return BodyRead::bad;
+      case BodyPiece::Kind::timeout:
+        co_return BodyRead::timeout;
+    }
+  }
+}
+
+}  // namespace oncekey::http

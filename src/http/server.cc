@@ -1,0 +1,138 @@
+#include "http/server.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "http/server_connection.h"
+
+namespace oncekey::http {
+
+namespace {
+
+constexpr int listen_backlog = 4096;
+constexpr std::string_view too_many_connections =
+    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+    "Connection: close\r\n\r\n";
+
+}  // namespace
+
+ConnectionSet::~ConnectionSet() {
+  ONCEKEY_ASSERT(connections_.empty());
+}
+
+void ConnectionSet::adopt(int fd, std::string peer) {
+  auto connection = std::make_unique<ServerConnection>(loop_, fd, std::move(peer), handler_,
+                                                       options_, stats_, draining_);
+  connections_.push_back(connection.get());
+  spawn(run(std::move(connection)));
+}
+
+Task<void> ConnectionSet::run(std::unique_ptr<ServerConnection> connection) {
+  co_await connection->serve();
+  std::erase(connections_, connection.get());
+  connection.reset();
+  stats_.connections_open.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void ConnectionSet::drain() {
+  draining_ = true;
+  std::vector<ServerConnection*> connections = connections_;
+  for (ServerConnection* connection : connections) {
+    // Closing one may end others: only those still there may be touched.
+    if (std::find(connections_.begin(), connections_.end(), connection) != connections_.end()) {
+      connection->close_if_idle();
+    }
+  }
+}
+
+void ConnectionSet::abort() {
+  draining_ = true;
+  std::vector<ServerConnection*> connections = connections_;
+  for (ServerConnection* connection : connections) {
+    if (std::find(connections_.begin(), connections_.end(), connection) != connections_.end()) {
+      connection->abort();
+    }
+  }
+}
+
+Listener::Listener(Loop& loop, const SocketAddress& address, ServerStats& stats,
+                   const ServerOptions& options)
+    : loop_(loop), stats_(stats), options_(options) {
+  fd_ = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  int on = 1;
+  if (fd_ < 0 || ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      ::bind(fd_, address.get(), address.size) != 0 || ::listen(fd_, listen_backlog) != 0) {
+    std::string why = std::strerror(errno);
+    if (fd_ >= 0) ::close(fd_);
+    throw std::runtime_error("cannot listen on " + address.to_string() + ": " + why);
+  }
+}
+
+Listener::~Listener() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::string Listener::address() const {
+  return local_address(fd_).to_string();
+}
+
+void Listener::serve(std::vector<ConnectionSet*> sets, std::vector<Loop*> loops) {
+  sets_ = std::move(sets);
+  loops_ = std::move(loops);
+  loop_.add(fd_, *this);
+}
+
+void Listener::close() {
+  if (fd_ < 0) return;
+  loop_.remove(fd_, *this);
+  ::close(fd_);
+  fd_ = -1;
+}
+
+void Listener::on_events(std::uint32_t) {
+  for (;;) {
+    SocketAddress peer;
+    peer.size = sizeof peer.storage;
+    int fd = ::accept4(fd_, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size,
+                       SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      // Out of descriptors: the edge is used up, so look again when a round has passed.
+      if (errno == EMFILE || errno == ENFILE)
+        loop_.post([this] {
+          if (fd_ >= 0) on_events(0);
+        });
+      return;
+    }
+    stats_.connections_accepted.fetch_add(1, std::memory_order_relaxed);
+    if (stats_.connections_open.load(std::memory_order_relaxed) >= options_.connections_max) {
+      stats_.connections_refused.fetch_add(1, std::memory_order_relaxed);
+      [[maybe_unused]] ssize_t sent =
+          ::send(fd, too_many_connections.data(), too_many_connections.size(), MSG_NOSIGNAL);
+      ::shutdown(fd, SHUT_WR);
+      ::close(fd);
+      continue;
+    }
+    stats_.connections_open.fetch_add(1, std::memory_order_relaxed);
+    int on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    std::size_t index = next_++ % loops_.size();
+    ConnectionSet* set = sets_[index];
+    std::string host = peer.host();
+    if (loops_[index] == &loop_) {
+      set->adopt(fd, std::move(host));
+    } else {
+      loops_[index]->post([set, fd, host] { set->adopt(fd, host); });
+    }
+  }
+}
+
+}  // namespace oncekey::http

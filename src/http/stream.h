@@ -1,0 +1,117 @@
+// A non-blocking TCP socket with awaitable reads and writes. At most one read and one write are
+// under way at a time. The operation itself runs when the socket is ready, before the coroutine is
+// resumed, so a wake-up always brings a result and no system call is made in vain.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "http/loop.h"
+
+namespace oncekey::http {
+
+enum class IoError : std::uint8_t { none, closed, reset, timeout, cancelled, refused, other };
+std::string_view to_string(IoError error);
+
+struct IoResult {
+  std::size_t bytes = 0;  // read, or handed to the kernel before the error
+  IoError error = IoError::none;
+
+  bool ok() const { return error == IoError::none; }
+};
+
+class Stream final : private Loop::EventTarget, private Timer {
+ public:
+  Stream(Loop& loop, int fd);  // takes the descriptor; it must be non-blocking
+  ~Stream() override;
+  Stream(const Stream&) = delete;
+
+  class ReadAwaiter;
+  class WriteAwaiter;
+
+  // Reads at least one byte. `closed`: the peer will send no more.
+  ReadAwaiter read(std::span<char> into, SteadyMs deadline);
+  // Writes all of it, or says how much had left.
+  WriteAwaiter write(std::string_view first, std::string_view second, SteadyMs deadline);
+  // Waits until a connect() under way has succeeded or failed.
+  WriteAwaiter connected(SteadyMs deadline);
+
+  void cancel();  // pending operations, and all later ones, end as `cancelled`
+  void shutdown_write();
+  void reset_on_close();  // the peer sees an abort instead of an orderly end
+
+  // Whether an idle connection can still be used: nothing to read, and the peer has not closed.
+  bool idle_usable();
+  bool peer_closed() const { return peer_closed_; }  // as far as epoll has told
+  bool read_pending() const { return read_ != nullptr; }
+  Loop& loop() { return loop_; }
+
+ private:
+  void on_events(std::uint32_t events) override;
+  void on_deadline() override;
+  void arm_timer();
+  bool try_read(ReadAwaiter& read);
+  bool try_write(WriteAwaiter& write);
+  void finish_read(IoError error);
+  void finish_write(IoError error);
+
+  Loop& loop_;
+  int fd_;
+  bool readable_ = true;  // until the kernel says otherwise
+  bool writable_ = true;
+  bool peer_closed_ = false;
+  bool cancelled_ = false;
+  ReadAwaiter* read_ = nullptr;
+  WriteAwaiter* write_ = nullptr;
+};
+
+class Stream::ReadAwaiter {
+ public:
+  bool await_ready() { return stream_.try_read(*this); }
+  void await_suspend(std::coroutine_handle<> handle);
+  IoResult await_resume() const { return result_; }
+
+ private:
+  friend class Stream;
+  ReadAwaiter(Stream& stream, std::span<char> into, SteadyMs deadline)
+      : stream_(stream), into_(into), deadline_(deadline) {}
+
+  Stream& stream_;
+  std::span<char> into_;
+  SteadyMs deadline_;
+  IoResult result_;
+  std::coroutine_handle<> handle_;
+};
+
+class Stream::WriteAwaiter {
+ public:
+  bool await_ready() { return stream_.try_write(*this); }
+  void await_suspend(std::coroutine_handle<> handle);
+  IoResult await_resume() const { return result_; }
+
+ private:
+  friend class Stream;
+  WriteAwaiter(Stream& stream, std::string_view first, std::string_view second, SteadyMs deadline);
+
+  Stream& stream_;
+  iovec parts_[2];
+  bool connecting_ = false;
+  SteadyMs deadline_;
+  IoResult result_;
+  std::coroutine_handle<> handle_;
+};
+
+inline Stream::ReadAwaiter Stream::read(std::span<char> into, SteadyMs deadline) {
+  return ReadAwaiter(*this, into, deadline);
+}
+inline Stream::WriteAwaiter Stream::write(std::string_view first, std::string_view second,
+                                          SteadyMs deadline) {
+  return WriteAwaiter(*this, first, second, deadline);
+}
+
+}  // namespace oncekey::http

@@ -1,0 +1,154 @@
+#include "http/upstream.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <stdexcept>
+
+namespace oncekey::http {
+
+namespace {
+
+constexpr auto refresh_every = std::chrono::seconds(10);
+
+bool is_literal(const std::string& host_port, const SocketAddress& address) {
+  return host_port == address.to_string();
+}
+
+}  // namespace
+
+UpstreamAddress::UpstreamAddress(std::string host_port) : host_port_(std::move(host_port)) {
+  auto found = resolve(host_port_);
+  if (!found) throw std::runtime_error(found.error());
+  addresses_ = *found;
+  if (!is_literal(host_port_, addresses_.front())) refresher_ = std::thread([this] { refresh(); });
+}
+
+UpstreamAddress::~UpstreamAddress() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stop_signal_.notify_all();
+  if (refresher_.joinable()) refresher_.join();
+}
+
+std::vector<SocketAddress> UpstreamAddress::current() const {
+  std::lock_guard lock(mutex_);
+  return addresses_;
+}
+
+void UpstreamAddress::refresh() {
+  std::unique_lock lock(mutex_);
+  while (!stop_signal_.wait_for(lock, refresh_every, [this] { return stopping_; })) {
+    lock.unlock();
+    auto found = resolve(host_port_);
+    lock.lock();
+    if (found.ok()) addresses_ = *found;  // otherwise the old ones may still be good
+  }
+}
+
+UpstreamPool::UpstreamPool(Loop& loop, const UpstreamAddress& address, UpstreamOptions options)
+    : loop_(loop), address_(address), options_(options) {}
+
+Task<UpstreamPool::Acquired> UpstreamPool::acquire() {
+  while (!idle_.empty()) {
+    std::unique_ptr<UpstreamConnection> connection = std::move(idle_.back());
+    idle_.pop_back();
+    if (loop_.now() - connection->idle_since >= options_.idle_ms) {
+      idle_.clear();  // the others have been idle for longer still
+      break;
+    }
+    // What the upstream closes as we send is ambiguous; this keeps that window small.
+    if (connection->input.empty() && connection->stream.idle_usable()) {
+      connection->reused = true;
+      co_return Acquired(std::move(connection));
+    }
+  }
+  Acquired fresh = co_await connect();
+  co_return fresh;
+}
+
+Task<UpstreamPool::Acquired> UpstreamPool::connect() {
+  std::vector<SocketAddress> addresses = address_.current();
+  std::string why = "no address";
+  for (const SocketAddress& address : addresses) {
+    int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+      why = std::strerror(errno);
+      continue;
+    }
+    int on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    int code = ::connect(fd, address.get(), address.size) == 0 ? 0 : errno;
+    if (code != 0 && code != EINPROGRESS) {
+      why = std::strerror(code);
+      ::close(fd);
+      continue;
+    }
+    auto connection = std::make_unique<UpstreamConnection>(loop_, fd);
+    if (code == EINPROGRESS) {
+      IoResult connected = co_await connection->stream.connected(loop_.now() + options_.connect_ms);
+      if (!connected.ok()) {
+        why = to_string(connected.error);
+        continue;
+      }
+    }
+    co_return Acquired(std::move(connection));
+  }
+  co_return Acquired("cannot connect to the upstream: " + why);
+}
+
+void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection) {
+  if (idle_.size() >= options_.idle_max || !connection->input.empty()) return;
+  connection->idle_since = loop_.now();
+  connection->input.release_if_empty();
+  idle_.push_back(std::move(connection));
+}
+
+Task<UpstreamConnection::HeadResult> UpstreamConnection::read_head(std::string_view request_method,
+                                                                   const HeadLimits& limits,
+                                                                   SteadyMs deadline) {
+  HeadResult result;
+  HeadScanner scanner;
+  for (;;) {
+    HeadScanner::Found found = scanner.scan(input.data(), limits.bytes);
+    if (found == HeadScanner::Found::complete) break;
+    if (found == HeadScanner::Found::bad_line_end || found == HeadScanner::Found::too_large) {
+      result.error = "the upstream's answer has a malformed or too large head";
+      co_return result;
+    }
+    std::span<char> room = input.prepare();
+    IoResult got = co_await stream.read(room, deadline);
+    if (!got.ok()) {
+      result.timed_out = got.error == IoError::timeout;
+      result.error = "no answer from the upstream: ";
+      result.error += to_string(got.error);
+      co_return result;
+    }
+    input.commit(got.bytes);
+  }
+  std::size_t begin = scanner.head_begin();
+  std::optional<Refusal> refusal =
+      head.parse(input.data().substr(begin, scanner.head_end() - begin), limits);
+  input.consume(scanner.head_end());
+  if (!refusal) {
+    Result<Framing, Refusal> read = response_framing(head, request_method);
+    if (read.ok()) {
+      framing = *read;
+      body.start(framing);
+      result.ok = true;
+      co_return result;
+    }
+    refusal = read.error();
+  }
+  result.error = "the upstream's answer is ambiguous: " + refusal->reason;
+  co_return result;
+}
+
+}  // namespace oncekey::http

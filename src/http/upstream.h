@@ -1,0 +1,95 @@
+// Connections to the upstream, kept open between requests. One pool per loop.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "http/address.h"
+#include "http/body_source.h"
+#include "http/byte_buffer.h"
+#include "http/head.h"
+#include "http/stream.h"
+#include "http/task.h"
+
+namespace oncekey::http {
+
+// Where the upstream is. A name is looked up again now and then, in the background, since what it
+// stands for may change while we run. Shared by all loops.
+class UpstreamAddress {
+ public:
+  // `host_port` is resolved at once; throws std::runtime_error when that fails.
+  explicit UpstreamAddress(std::string host_port);
+  ~UpstreamAddress();
+
+  std::vector<SocketAddress> current() const;
+
+ private:
+  void refresh();
+
+  std::string host_port_;
+  mutable std::mutex mutex_;
+  std::vector<SocketAddress> addresses_;
+  std::condition_variable stop_signal_;
+  bool stopping_ = false;
+  std::thread refresher_;
+};
+
+struct UpstreamOptions {
+  SteadyMs connect_ms = 2'000;
+  SteadyMs idle_ms = 4'000;
+  std::size_t idle_max = 256;
+  HeadLimits head{64 << 10, 200};
+};
+
+struct UpstreamConnection {
+  UpstreamConnection(Loop& loop, int fd) : stream(loop, fd), body(stream, input) {}
+
+  Stream stream;
+  ByteBuffer input;
+  BodySource body;
+  ResponseHead head;
+  SteadyMs idle_since = 0;
+  bool reused = false;
+
+  // Reads one head, also an interim one, and starts its body. The error says what went wrong.
+  struct HeadResult {
+    bool ok = false;
+    bool timed_out = false;
+    std::string error;
+  };
+  Task<HeadResult> read_head(std::string_view request_method, const HeadLimits& limits,
+                             SteadyMs deadline);
+  Framing framing;
+};
+
+class UpstreamPool {
+ public:
+  UpstreamPool(Loop& loop, const UpstreamAddress& address, UpstreamOptions options);
+
+  using Acquired = Result<std::unique_ptr<UpstreamConnection>, std::string>;
+  // An idle connection that is still good, or a new one. Nothing has been sent on it for this
+  // request; the error means that nothing will be.
+  Task<Acquired> acquire();
+
+  // Gives a connection back after a complete exchange. Others are just destroyed.
+  void release(std::unique_ptr<UpstreamConnection> connection);
+
+  const UpstreamOptions& options() const { return options_; }
+  std::size_t idle() const { return idle_.size(); }
+  void close_idle() { idle_.clear(); }
+
+ private:
+  Task<Acquired> connect();
+
+  Loop& loop_;
+  const UpstreamAddress& address_;
+  UpstreamOptions options_;
+  std::vector<std::unique_ptr<UpstreamConnection>> idle_;  // the most recently used is last
+};
+
+}  // namespace oncekey::http
