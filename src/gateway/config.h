@@ -56,7 +56,8 @@ struct TenantConfig {
   TenantFrom from = TenantFrom::single;
   std::string name = "default";        // single: the one tenant
   std::string header = "X-Tenant";     // header: set by a trusted front proxy
-  std::string api_key_header = "Authorization";  // api_key: "Bearer k" or the bare value
+  std::string api_key_header = "Authorization";  // api_key: "Bearer k", "Basic k" or the bare value
+  bool api_key_allow_jwt = false;  // api_key: a refreshed token would be another tenant
 };
 
 struct Limits {
