@@ -1,21 +1,9 @@
 #include "boundary/classify.h"
 
-#include <algorithm>
+#include "boundary/ascii.h"
 
 namespace oncekey {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-bool equals_ignoring_case(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + ('a' - 'A')) : a) == b;
-  });
-}
 
 std::string status_text(int status) {
   return "upstream answered " + std::to_string(status);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "boundary/ascii.h"
 #include "boundary/personal_data.h"
 #include "boundary/structured_field.h"
 
@@ -17,12 +18,6 @@ KeyError error(Reason reason, std::string detail) {
   detail.push_back(' ');
   detail.append(advice);
   return KeyError{reason, std::move(detail)};
-}
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 bool is_printable_ascii(std::string_view text) {

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <string>
 
+#include "boundary/ascii.h"
+
 namespace oncekey {
 namespace {
 
@@ -12,18 +14,6 @@ constexpr std::size_t phone_digits_min = 8;   // below that it is hardly an inte
 constexpr std::size_t phone_digits_max = 15;  // E.164
 constexpr std::size_t uuid_length = 36;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_alpha(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_alnum(char c) {
-  return is_digit(c) || is_alpha(c);
-}
-bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
 bool contains(std::string_view set, char c) {
   return set.find(c) != std::string_view::npos;
 }
@@ -31,7 +21,7 @@ bool contains(std::string_view set, char c) {
 bool is_uuid(std::string_view text) {
   for (std::size_t i = 0; i < uuid_length; ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash ? text[i] != '-' : !is_hex(text[i])) return false;
+    if (dash ? text[i] != '-' : hex_digit(text[i]) < 0) return false;
   }
   return true;
 }

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "boundary/ascii.h"
+
 namespace oncekey {
 namespace {
 
@@ -9,15 +11,6 @@ constexpr std::size_t integer_digits_max = 15;
 constexpr std::size_t decimal_whole_digits_max = 12;
 constexpr std::size_t decimal_fraction_digits_max = 3;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_alpha(char c) {
-  return is_lower(c) || (c >= 'A' && c <= 'Z');
-}
 bool is_token_character(char c) {
   return is_alpha(c) || is_digit(c) ||
          (c != '\0' && std::string_view("!#$%&'*+-.^_`|~:/").find(c) != std::string_view::npos);

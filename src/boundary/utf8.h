@@ -29,4 +29,19 @@ inline std::size_t utf8_sequence_length(std::string_view text) {
   return 0;
 }
 
+// Orders two well-formed texts as their UTF-16 code units would be. That is the order of their
+// bytes, except that characters past U+FFFF (surrogates in UTF-16) come before U+E000 to U+FFFF.
+inline bool utf16_less(std::string_view a, std::string_view b) {
+  const std::size_t shared = a.size() < b.size() ? a.size() : b.size();
+  for (std::size_t i = 0; i < shared; ++i) {
+    if (a[i] == b[i]) continue;
+    const auto rank = [](char c) {
+      const unsigned byte = static_cast<unsigned char>(c);
+      return byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte;
+    };
+    return rank(a[i]) < rank(b[i]);
+  }
+  return a.size() < b.size();
+}
+
 }  // namespace oncekey
