@@ -24,18 +24,16 @@ as_root() {
   fi
 }
 
-# apt's status lines are "dlstatus:…:PERCENT:…" and "pmstatus:…:PERCENT:…"; all else is its usual
-# talk, kept in LOG. Both come on stdout, because sudo closes every other descriptor.
+# apt's status lines, "dlstatus:…:PERCENT:…" and "pmstatus:…:PERCENT:…", become progress; its usual
+# talk goes to LOG. The status descriptor is opened below sudo, which would close it.
 run_apt() { # LOG ARGUMENTS...
   local log=$1
   shift
   as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l \
-    apt-get -y -q -o APT::Status-Fd=1 -o DPkg::Lock::Timeout=120 "$@" 2>&1 |
-    awk -F: -v log_file="$log" '
-      $1 == "dlstatus" { what = "downloading" }
-      $1 == "pmstatus" { what = "installing" }
-      $1 !~ /^(dl|pm)status$/ { print > log_file; next }
-      { step = what " " int($3 / 10) * 10 "%" }
+    bash -c 'exec apt-get -y -q -o APT::Status-Fd=3 -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 "$@" 3>&1 1>&2' \
+    apt "$@" 2>>"$log" |
+    awk -F: '
+      { step = ($1 == "dlstatus" ? "downloading " : "installing ") int($3 / 10) * 10 "%" }
       step != last { print "    " step; fflush(); last = step }'
 }
 
@@ -54,7 +52,8 @@ need() { # GROUP... : makes sure that the groups' packages are installed
   ((${#missing[@]})) || return 0
   log=$(mktemp -t oncekey-apt.XXXXXX)
   say "installing ${#missing[@]} packages (listed in $packages_file): ${missing[*]}"
-  run_apt "$log" update || { tail -n 20 "$log" >&2; die "apt-get update failed (whole output: $log)"; }
+  say "reading the package lists"
+  run_apt "$log" update >/dev/null || { tail -n 20 "$log" >&2; die "apt-get update failed (whole output: $log)"; }
   keep_nginx_stopped mask
   local result=0
   run_apt "$log" install --no-install-recommends "${missing[@]}" || result=$?
