@@ -1,0 +1,81 @@
+// The way from a loop to the store and back: gathers the operations of one round of the loop and
+// hands them to the committer together; resumes their coroutines, a batch at a time.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "http/loop.h"
+#include "store/committer.h"
+
+namespace oncekey::gateway {
+
+class CommitGate final : public store::Mailbox, private http::Loop::RoundEnd {
+ public:
+  CommitGate(http::Loop& loop, store::Committer& committer);
+  ~CommitGate() override;
+
+  // Awaited, it gives the operation with its outcome. When the store does not answer by the
+  // deadline, the outcome is Unavailable and the operation is left to itself: a reservation that
+  // still succeeds is given back, since nothing was dispatched for it.
+  class Commit;
+  Commit commit(Operation operation, http::SteadyMs deadline);
+
+  // Nobody waits for the outcome.
+  void commit_unattended(Operation operation);
+
+  // Operations that were left to themselves and are not finished.
+  std::size_t unattended() const { return unattended_; }
+  http::Loop& loop() { return loop_; }
+
+ private:
+  struct Pending;
+
+  void deliver(store::Ticket* chain) override;  // on the committer's thread
+  void on_round_end() override;
+  void receive();
+  void submit(Pending& pending);
+  std::unique_ptr<Pending> take_pending();
+  void finish_unattended(std::unique_ptr<Pending> pending);
+
+  http::Loop& loop_;
+  store::Committer& committer_;
+  store::Ticket* outgoing_head_ = nullptr;
+  store::Ticket* outgoing_tail_ = nullptr;
+  std::atomic<store::Ticket*> incoming_{nullptr};  // a stack of delivered chains, newest first
+  std::vector<std::unique_ptr<Pending>> spare_;
+  std::size_t unattended_ = 0;
+};
+
+struct CommitGate::Pending final : http::Timer {
+  store::Ticket ticket;
+  std::coroutine_handle<> handle;
+  bool attended = true;
+  bool timed_out = false;
+
+ private:
+  void on_deadline() override;
+};
+
+class CommitGate::Commit {
+ public:
+  Commit(CommitGate& gate, std::unique_ptr<Pending> pending, http::SteadyMs deadline)
+      : gate_(gate), pending_(std::move(pending)), deadline_(deadline) {}
+  Commit(Commit&&) = default;
+  ~Commit();
+
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> handle);
+  Operation& await_resume();  // valid as long as this object
+
+ private:
+  CommitGate& gate_;
+  std::unique_ptr<Pending> pending_;
+  http::SteadyMs deadline_;
+  Operation unavailable_;  // what a timed-out caller sees
+};
+
+}  // namespace oncekey::gateway

@@ -1,0 +1,49 @@
+// What the gateway did with a request, in one word: for logs, metrics and tests.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace oncekey::gateway {
+
+enum class Decision : std::uint8_t {
+  passed,       // unprotected: no route, or the key is off or optional and absent
+  executed,     // reserved, dispatched and settled
+  replayed,
+  in_flight,
+  mismatch,
+  unknown,
+  expired,
+  refused,      // key, tenant, body or framing
+  unavailable,  // the store could not reserve or settle
+  policy,       // the published policy
+};
+inline constexpr int decision_count = 10;
+
+constexpr std::string_view to_string(Decision decision) {
+  switch (decision) {
+    case Decision::passed:
+      return "passed";
+    case Decision::executed:
+      return "executed";
+    case Decision::replayed:
+      return "replayed";
+    case Decision::in_flight:
+      return "in_flight";
+    case Decision::mismatch:
+      return "mismatch";
+    case Decision::unknown:
+      return "unknown";
+    case Decision::expired:
+      return "expired";
+    case Decision::refused:
+      return "refused";
+    case Decision::unavailable:
+      return "unavailable";
+    case Decision::policy:
+      return "policy";
+  }
+  return "";
+}
+
+}  // namespace oncekey::gateway

@@ -1,0 +1,149 @@
+#include "gateway/forward.h"
+
+#include <charconv>
+
+namespace oncekey::gateway {
+
+using http::Field;
+using http::FieldId;
+
+namespace {
+
+void append_line(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+void append_number(std::string& out, std::uint64_t number) {
+  char digits[20];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+}
+
+bool named_by_connection(const http::Head& head, std::string_view name) {
+  return head.find(FieldId::connection) != nullptr && head.connection_has(name);
+}
+
+// Fields that only this gateway may write.
+bool is_ours(const Field& field, const ForwardContext& context) {
+  switch (field.id) {
+    case FieldId::content_length:
+    case FieldId::expect:  // answered here
+    case FieldId::idempotency_attempt:
+    case FieldId::traceparent:
+      return true;
+    case FieldId::forwarded:
+    case FieldId::x_forwarded_for:
+    case FieldId::x_forwarded_host:
+    case FieldId::x_forwarded_proto:
+      return context.config.forwarded;
+    default:
+      return context.key && http::equals_ignoring_case(field.name, context.key->header);
+  }
+}
+
+std::string_view value_of(const http::Head& head, FieldId id) {
+  const Field* field = head.find(id);
+  return field ? field->value : std::string_view();
+}
+
+// A node in Forwarded: IPv6 addresses are bracketed and quoted.
+void append_node(std::string& out, std::string_view peer) {
+  if (peer.find(':') == std::string_view::npos) {
+    out.append(peer);
+  } else {
+    out.append("\"[").append(peer).append("]\"");
+  }
+}
+
+void append_forwarded(std::string& out, const http::Exchange& exchange, const Config& config) {
+  const http::RequestHead& head = exchange.head();
+  std::string_view host = value_of(head, FieldId::host);
+  auto chain = [&](FieldId id) {
+    if (!config.trust_forwarded) return;
+    for (const Field& field : head.fields) {
+      if (field.id == id && !field.value.empty()) out.append(field.value).append(", ");
+    }
+  };
+  out.append("Forwarded: ");
+  chain(FieldId::forwarded);
+  out.append("for=");
+  append_node(out, exchange.peer());
+  if (!host.empty()) {
+    bool quoted = !http::is_token(host);
+    out.append(quoted ? ";host=\"" : ";host=").append(host).append(quoted ? "\"" : "");
+  }
+  out.append(";proto=http\r\nX-Forwarded-For: ");
+  chain(FieldId::x_forwarded_for);
+  out.append(exchange.peer()).append("\r\n");
+  auto first_or = [&](FieldId id, std::string_view name, std::string_view own) {
+    std::string_view theirs = config.trust_forwarded ? value_of(head, id) : std::string_view();
+    std::string_view value = theirs.empty() ? own : theirs;
+    if (!value.empty()) append_line(out, name, value);
+  };
+  first_or(FieldId::x_forwarded_host, "X-Forwarded-Host", host);
+  first_or(FieldId::x_forwarded_proto, "X-Forwarded-Proto", "http");
+}
+
+void append_framing(std::string& out, const http::Framing& framing) {
+  switch (framing.kind) {
+    case http::Framing::Kind::none:
+    case http::Framing::Kind::until_close:
+      return;
+    case http::Framing::Kind::sized:
+      out.append("Content-Length: ");
+      append_number(out, framing.length);
+      out.append("\r\n");
+      return;
+    case http::Framing::Kind::chunked:
+      out.append("Transfer-Encoding: chunked\r\n");
+      return;
+  }
+}
+
+}  // namespace
+
+void write_upstream_head(std::string& out, const http::Exchange& exchange,
+                         const http::Framing& framing, const ForwardContext& context) {
+  const http::RequestHead& head = exchange.head();
+  out.clear();
+  out.reserve(head.text.size() + 512);
+  out.append(head.method).append(" ").append(context.base_path).append(head.target);
+  out.append(" HTTP/1.1\r\n");
+  if (!head.find(FieldId::host)) out.append("Host: \r\n");
+  for (const Field& field : head.fields) {
+    bool upgrading = context.upgrade && field.id == FieldId::upgrade;
+    if (is_ours(field, context) || (http::is_hop_by_hop(field.id) && !upgrading) ||
+        named_by_connection(head, field.name)) {
+      if (!upgrading) continue;
+    }
+    append_line(out, field.name, field.value);
+  }
+  if (context.upgrade) out.append("Connection: Upgrade\r\n");
+  if (context.key) {
+    append_line(out, context.key->header, context.key->value);
+    out.append("Idempotency-Attempt: ");
+    append_number(out, context.key->attempt);
+    out.append("\r\n");
+  }
+  append_line(out, "traceparent", context.traceparent);
+  if (context.config.forwarded) append_forwarded(out, exchange, context.config);
+  append_framing(out, framing);
+  out.append("\r\n");
+}
+
+void append_relayed_fields(std::string& out, const http::ResponseHead& head) {
+  for (const Field& field : head.fields) {
+    if (http::is_hop_by_hop(field.id) || field.id == FieldId::content_length ||
+        field.id == FieldId::idempotency_outcome || named_by_connection(head, field.name)) {
+      continue;
+    }
+    append_line(out, field.name, field.value);
+  }
+}
+
+bool upstream_reusable(const http::UpstreamConnection& connection) {
+  return connection.body.done() && connection.framing.kind != http::Framing::Kind::until_close &&
+         (connection.head.minor_version == 1 || connection.head.connection_has("keep-alive")) &&
+         !connection.head.connection_has("close");
+}
+
+}  // namespace oncekey::gateway

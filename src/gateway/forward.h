@@ -1,0 +1,39 @@
+// What goes upstream and what comes back, re-serialised: never a byte of framing is passed on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "gateway/config.h"
+#include "http/exchange.h"
+#include "http/head.h"
+#include "http/upstream.h"
+
+namespace oncekey::gateway {
+
+struct ForwardedKey {
+  std::string_view header;  // the route's name for it
+  std::string_view value;   // as the client wrote it
+  std::uint32_t attempt = 0;
+};
+
+struct ForwardContext {
+  const Config& config;
+  std::string_view base_path;  // of the upstream's URL
+  std::string_view traceparent;
+  const ForwardedKey* key = nullptr;  // null: unprotected
+  bool upgrade = false;               // keep Connection and Upgrade
+};
+
+// The head of the upstream request, complete with the empty line.
+void write_upstream_head(std::string& out, const http::Exchange& exchange,
+                         const http::Framing& framing, const ForwardContext& context);
+
+// Appends the fields of an upstream's answer that are meant for the client.
+void append_relayed_fields(std::string& out, const http::ResponseHead& head);
+
+// Whether the connection may serve another request after this answer was read to its end.
+bool upstream_reusable(const http::UpstreamConnection& connection);
+
+}  // namespace oncekey::gateway

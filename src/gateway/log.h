@@ -1,0 +1,77 @@
+// Log lines on standard error: one JSON object a line, or text for people. Lines of one round of a
+// loop leave in one write. Header values, bodies, queries and credentials never get here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "gateway/config.h"
+#include "gateway/decision.h"
+#include "http/loop.h"
+
+namespace oncekey::gateway {
+
+struct LogField {
+  std::string_view name;
+  std::variant<std::string_view, std::int64_t, bool> value;
+};
+
+struct RequestLine {
+  std::string_view method;
+  std::string_view path;  // without the query
+  std::string_view key;
+  std::string_view tenant;
+  std::string_view trace_id;
+  std::string_view peer;
+  Decision decision = Decision::passed;
+  std::string_view outcome;  // executed only: completed, failed_retryable, unknown
+  std::string_view error;    // why, when something went wrong
+  std::uint32_t attempt = 0;
+  int status = 0;
+  bool client_gone = false;
+  std::int64_t total_us = 0;
+  std::int64_t reserve_us = 0;
+  std::int64_t upstream_us = 0;
+  std::int64_t settle_us = 0;
+};
+
+// Shared by all threads; events are rare and written at once.
+class Log {
+ public:
+  Log(LogFormat format, LogLevel level, int fd = 2);
+
+  bool enabled(LogLevel level) const { return level >= level_; }
+  void event(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);
+  void append_request(std::string& out, const RequestLine& line) const;
+  void write(std::string_view lines);
+
+ private:
+  void begin(std::string& out, LogLevel level, std::string_view event) const;
+
+  LogFormat format_;
+  LogLevel level_;
+  int fd_;
+  std::mutex mutex_;
+};
+
+// One loop's request lines.
+class RequestLog final : private http::Loop::RoundEnd {
+ public:
+  RequestLog(http::Loop& loop, Log& log) : log_(log) { loop.add_round_end(*this); }
+
+  void request(const RequestLine& line);
+  void flush() { on_round_end(); }
+
+ private:
+  void on_round_end() override;
+
+  Log& log_;
+  std::string lines_;
+};
+
+}  // namespace oncekey::gateway

@@ -1,0 +1,89 @@
+// The figures the gateway publishes. Never a key as a label; tenants only up to a bound.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gateway/decision.h"
+#include "http/server.h"
+#include "oncekey/store.h"
+#include "store/committer.h"
+
+namespace prometheus {
+class Counter;
+class Histogram;
+class Registry;
+template <class T>
+class Family;
+}  // namespace prometheus
+
+namespace oncekey::gateway {
+
+enum class ReserveResult : std::uint8_t {
+  created,
+  failed_retry,
+  replay,
+  in_progress,
+  misuse,
+  unknown,
+  expired,
+  unavailable,
+};
+inline constexpr int reserve_result_count = 8;
+
+class Metrics {
+ public:
+  static constexpr std::size_t tenants_max = 100;  // the rest count as "other"
+
+  Metrics();
+  ~Metrics();
+
+  void request(Decision decision, int status, double seconds);
+  void reserve(ReserveResult result, double seconds);
+  void settle(std::string_view outcome, double seconds);
+  void upstream(double seconds);
+  void duplicate(const std::string& tenant);  // a retry: replayed, in flight, unknown or expired
+  void misuse(const std::string& tenant);
+  void stale_settle();
+  void store_error();
+  void client_gone();
+  void orphans(std::size_t count);
+  void swept(std::size_t count);
+  void reaped(std::size_t count);
+  void personal_data_key();
+  void cache_replay();
+
+  // The Prometheus text, with the figures that others keep.
+  std::string text(const store::CommitterStats& committer, const EngineStats& engine,
+                   const http::ServerStats& server) const;
+
+ private:
+  struct Tenants;
+
+  std::shared_ptr<prometheus::Registry> registry_;
+  std::array<prometheus::Counter*, decision_count> requests_{};
+  std::array<prometheus::Histogram*, decision_count> request_seconds_{};
+  std::array<prometheus::Counter*, reserve_result_count> reserves_{};
+  std::array<prometheus::Counter*, 6> statuses_{};
+  prometheus::Histogram* reserve_seconds_ = nullptr;
+  prometheus::Histogram* settle_seconds_ = nullptr;
+  prometheus::Histogram* upstream_seconds_ = nullptr;
+  prometheus::Counter* settled_completed_ = nullptr;
+  prometheus::Counter* settled_failed_ = nullptr;
+  prometheus::Counter* settled_unknown_ = nullptr;
+  prometheus::Counter* stale_settles_ = nullptr;
+  prometheus::Counter* store_errors_ = nullptr;
+  prometheus::Counter* clients_gone_ = nullptr;
+  prometheus::Counter* orphans_ = nullptr;
+  prometheus::Counter* swept_ = nullptr;
+  prometheus::Counter* reaped_ = nullptr;
+  prometheus::Counter* personal_data_keys_ = nullptr;
+  prometheus::Counter* cache_replays_ = nullptr;
+  std::unique_ptr<Tenants> duplicates_;
+  std::unique_ptr<Tenants> misuses_;
+};
+
+}  // namespace oncekey::gateway

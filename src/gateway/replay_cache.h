@@ -1,0 +1,55 @@
+// Completed records never change, so their answers may be served from memory. Holds the most
+// recently replayed ones, bounded by bytes. Used by all threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "oncekey/record.h"
+#include "oncekey/store.h"
+
+namespace oncekey::gateway {
+
+class ReplayCache {
+ public:
+  explicit ReplayCache(std::size_t bytes_max);  // 0 switches it off
+
+  struct Entry {
+    Fingerprint fingerprint;
+    Replay replay;
+  };
+  // Not past its retention.
+  std::optional<Entry> find(const RecordId& id, TimestampMs now);
+  void insert(const RecordId& id, Entry entry);
+  void forget(const RecordId& id);
+
+ private:
+  static constexpr std::size_t shard_count = 16;
+  static constexpr std::size_t entry_overhead = 256;
+
+  struct Slot {
+    std::string name;
+    Entry entry;
+    std::size_t bytes;
+  };
+  struct Shard {
+    std::mutex mutex;
+    std::list<Slot> slots;  // the most recently used is first
+    std::unordered_map<std::string_view, std::list<Slot>::iterator> by_name;
+    std::size_t bytes = 0;
+  };
+
+  Shard& shard_of(const std::string& name);
+  static void erase(Shard& shard, std::list<Slot>::iterator slot);
+
+  std::size_t shard_bytes_max_;
+  std::array<Shard, shard_count> shards_;
+};
+
+}  // namespace oncekey::gateway
