@@ -1,0 +1,75 @@
+// What the end-to-end tests share: a scripted upstream, the real gateway before it, short requests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "support/gateway_process.h"
+#include "support/json_text.h"
+#include "support/scripted_upstream.h"
+
+namespace oncekey::test {
+
+class GatewayFixture : public ::testing::Test {
+ protected:
+  // `toml`: the configuration except the addresses, the upstream and the store.
+  void serve(const std::string& toml = "", std::vector<std::string> arguments = {}) {
+    gateway_ = std::make_unique<GatewayProcess>(GatewayProcess::Options{
+        .upstream = upstream_.url(), .toml = toml, .arguments = std::move(arguments)});
+  }
+
+  static HttpRequest order(const std::string& key, const std::string& behaviour = "",
+                           const std::string& body = "{\"amount\":1}") {
+    HttpRequest request{.body = body};
+    request.with("Content-Type", "application/json");
+    if (!key.empty()) request.with("Idempotency-Key", key);
+    if (!behaviour.empty()) request.with(std::string(behaviour_header), behaviour);
+    return request;
+  }
+
+  HttpResponse post(const std::string& key, const std::string& behaviour = "",
+                    const std::string& body = "{\"amount\":1}") {
+    return gateway_->send(order(key, behaviour, body));
+  }
+
+  // Sends an order that stays at the upstream until the gate of this name opens.
+  std::unique_ptr<HttpConnection> post_held(const std::string& key, const std::string& gate,
+                                            const std::string& behaviour = "") {
+    auto connection = std::make_unique<HttpConnection>(gateway_->port());
+    connection->send(order(key, "hold=" + gate + " " + behaviour).bytes());
+    EXPECT_TRUE(upstream_.audit().wait_for_arrivals(key, 1)) << "the order did not arrive";
+    return connection;
+  }
+
+  // Asks again until the key is no longer in flight: settling goes on after a client hung up.
+  HttpResponse post_until_settled(const HttpRequest& request) {
+    Deadline deadline = deadline_in(patience);
+    while (true) {
+      HttpResponse response = gateway_->send(request);
+      bool running = json_text(response.body, "/code") == "in_flight";
+      if (!running || std::chrono::steady_clock::now() > deadline) return response;
+      std::this_thread::sleep_for(Milliseconds(2));
+    }
+  }
+
+  std::string record(const std::string& key, const std::string& pointer) {
+    return json_text(gateway_->admin("/records/lookup?key=" + key).body, pointer);
+  }
+
+  std::size_t arrivals(const std::string& key) { return upstream_.audit().of_key(key).size(); }
+
+  ScriptedUpstream upstream_;
+  std::unique_ptr<GatewayProcess> gateway_;
+};
+
+// Long enough for the default minimum, and readable in a failure.
+inline const std::string key_a = "key-aaaaaaaaaaaaaaaa";
+inline const std::string key_b = "key-bbbbbbbbbbbbbbbb";
+
+inline std::string code(const HttpResponse& response) {
+  return json_text(response.body, "/code");
+}
+
+}  // namespace oncekey::test
