@@ -47,7 +47,10 @@ def report(text):
 
 
 def first_line(*command):
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return "?"
     return ((result.stdout + result.stderr).splitlines() or ["?"])[0].strip()
 
 

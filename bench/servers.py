@@ -78,8 +78,9 @@ def start_nginx(name, folder, **values):
         text = text.replace(f"@{key}@", str(value))
     configuration = folder / f"{name}.conf"
     configuration.write_text(text)
-    server = Server(f"nginx ({name})", ["/usr/sbin/nginx", "-p", str(folder), "-c", str(configuration)],
-                    port, folder / f"{name}.log")
+    log = folder / f"{name}.log"
+    command = ["/usr/sbin/nginx", "-p", str(folder), "-c", str(configuration), "-e", str(log)]
+    server = Server(f"nginx ({name})", command, port, log)
     server.wait_until_up()
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
     if len(children) != 1:
