@@ -31,7 +31,7 @@ enum class SettleSync { before_answer, soon };
 struct RouteConfig {
   std::string match;                 // as written: "POST,PATCH /payments/*"
   std::vector<std::string> methods;  // empty: POST and PATCH
-  std::string path = "*";            // pattern; `*` at the end matches any rest, as a segment any one
+  std::string path = "*";  // pattern; `*` at the end matches any rest, as a segment any one
   KeyUse key = KeyUse::required;
   std::string key_header = "Idempotency-Key";
   std::string key_pointer;  // JSON pointer into the body, used when the header is absent; "": none
@@ -54,8 +54,8 @@ struct RouteConfig {
 
 struct TenantConfig {
   TenantFrom from = TenantFrom::single;
-  std::string name = "default";        // single: the one tenant
-  std::string header = "X-Tenant";     // header: set by a trusted front proxy
+  std::string name = "default";                  // single: the one tenant
+  std::string header = "X-Tenant";               // header: set by a trusted front proxy
   std::string api_key_header = "Authorization";  // api_key: "Bearer k", "Basic k" or the bare value
   bool api_key_allow_jwt = false;  // api_key: a refreshed token would be another tenant
 };
@@ -74,8 +74,8 @@ struct Timeouts {
   DurationMs connect_ms = 2'000;
   DurationMs upstream_idle_ms = 4'000;  // shorter than upstreams keep theirs
   DurationMs write_ms = 30'000;         // a client that does not read its answer
-  DurationMs store_ms = 5'000;          // reserve or settle slower than this: the store is unavailable
-  DurationMs grace_ms = 20'000;         // SIGTERM: how long in-flight requests may still take
+  DurationMs store_ms = 5'000;   // reserve or settle slower than this: the store is unavailable
+  DurationMs grace_ms = 20'000;  // SIGTERM: how long in-flight requests may still take
 };
 
 struct Config {

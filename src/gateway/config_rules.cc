@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <tuple>
+
+#include "gateway/config_draft.h"
+#include "gateway/config_units.h"
+#include "gateway/route_table.h"
+
+namespace oncekey::gateway {
+namespace {
+
+std::string_view host_of(std::string_view address) {
+  return address.substr(0, address.rfind(':'));
+}
+
+bool is_loopback(std::string_view address) {
+  const std::string_view host = host_of(address);
+  return host.starts_with("127.") || host == "localhost" || host == "[::1]";
+}
+
+// "http://host:1/base" → "host:1".
+std::string authority_of(std::string_view upstream) {
+  upstream.remove_prefix(std::min<std::size_t>(upstream.size(), 7));
+  return std::string(upstream.substr(0, upstream.find('/')));
+}
+
+// Checks what no single setting can know, and remembers where to point.
+class Rules {
+ public:
+  explicit Rules(ConfigDraft& draft) : draft_(draft), config_(draft.config) {}
+
+  void check_gateway(Upstream upstream) {
+    if (config_.upstream.empty()) {
+      ConfigErrors& list = upstream == Upstream::required ? draft_.errors : draft_.warnings;
+      list.push_back({"", 0, 0, "no upstream is set",
+                      "--to http://127.0.0.1:3000, or upstream = \"http://127.0.0.1:3000\""});
+    }
+    if (config_.listen == config_.admin && !config_.listen.ends_with(":0")) {
+      error("admin", "is the same address as listen", "admin = \"127.0.0.1:8081\"");
+    }
+    const std::string upstream_address = authority_of(config_.upstream);
+    if (upstream_address == config_.listen || upstream_address == config_.admin) {
+      error("upstream", "is this gateway's own address", "");
+    }
+    if (!is_loopback(config_.admin)) {
+      warning("admin", "is reachable from other machines and asks for no password",
+              "admin = \"127.0.0.1:8081\"");
+    }
+    if (config_.store == "memory:") {
+      warning("store", "keeps records in memory only: after a restart every retry runs again", "");
+    }
+    if (config_.settle_sync == SettleSync::soon) {
+      warning(
+          "settle_sync",
+          "an answer may be given before it is on disk; after a power cut its record is unknown",
+          "");
+    }
+    check_tenant();
+  }
+
+  void check_tenant() {
+    const TenantConfig& tenant = config_.tenant;
+    if (tenant.from == TenantFrom::header && !is_loopback(config_.listen)) {
+      warning("tenant.from", "whoever reaches " + config_.listen + " can name any tenant",
+              "let only a front proxy that sets " + tenant.header + " itself connect");
+    }
+    if (config_.trust_forwarded && !is_loopback(config_.listen)) {
+      warning("trust_forwarded", "clients that connect directly can claim any address", "");
+    }
+    unused("tenant.name", tenant.from != TenantFrom::single, "tenant.from = \"single\"");
+    unused("tenant.header", tenant.from != TenantFrom::header, "tenant.from = \"header\"");
+    unused("tenant.api_key_header", tenant.from != TenantFrom::api_key,
+           "tenant.from = \"api_key\"");
+    unused("tenant.api_key_allow_jwt", tenant.from != TenantFrom::api_key,
+           "tenant.from = \"api_key\"");
+  }
+
+  void check_route(std::size_t index) {
+    RouteConfig& route = config_.routes[index];
+    const std::string place = "route." + std::to_string(index) + ".";
+    derive_lease(route, place);
+    if (route.lease_ms <= route.upstream_timeout_ms) {
+      error(place + "lease",
+            "lease: " + format_duration(route.lease_ms) + " ends before upstream_timeout (" +
+                format_duration(route.upstream_timeout_ms) + ") does",
+            "lease = \"" + format_duration(2 * route.upstream_timeout_ms) + "\"");
+    }
+    if (route.key_policy.length_min > route.key_policy.length_max) {
+      const bool max_set = draft_.is_set(place + "key_max_length");
+      const std::string min = std::to_string(route.key_policy.length_min);
+      const std::string max = std::to_string(route.key_policy.length_max);
+      error(place + (max_set ? "key_max_length" : "key_min_length"),
+            "key_max_length: " + max + " is less than key_min_length (" + min + ")", "");
+    }
+    for (const std::string& pointer : route.fingerprint.include) {
+      const std::vector<std::string>& exclude = route.fingerprint.exclude;
+      if (std::find(exclude.begin(), exclude.end(), pointer) == exclude.end()) continue;
+      error(place + "fingerprint.exclude",
+            "fingerprint.exclude: \"" + pointer + "\" is also in include", "");
+    }
+    unused(place + "wait_timeout", route.on_inflight != OnInflight::wait, "on_inflight = \"wait\"");
+    unused(place + "tombstone", route.on_expired != OnExpired::tombstone,
+           "on_expired = \"tombstone\"");
+    if (route.key != KeyUse::off && route.retention_ms < route.upstream_timeout_ms) {
+      warning(place + "retention",
+              "retention: clients that wait for upstream_timeout retry when the key is forgotten",
+              "retention = \"24h\"");
+    }
+    for (std::string& name : route.replay_headers) {
+      for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    }
+  }
+
+  void check_coverage() {
+    const std::vector<RouteConfig>& routes = config_.routes;
+    for (std::size_t i = 0; i < routes.size(); ++i) {
+      const std::size_t shadow = shadowing_route(routes, i);
+      if (shadow == i) continue;
+      warning("route." + std::to_string(i) + ".match",
+              "match: can never match, \"" + routes[shadow].match + "\" before it takes all of it",
+              "put the narrower route first");
+    }
+    for (const std::string method : {"POST", "PATCH"}) {
+      std::vector<RouteConfig> with_rest = routes;
+      with_rest.push_back(default_route());
+      with_rest.back().methods = {method};
+      if (shadowing_route(with_rest, routes.size()) != routes.size()) continue;
+      warning("route.0", method + " requests that no route matches pass unprotected",
+              "end with a route that has match = \"POST,PATCH *\"");
+    }
+  }
+
+ private:
+  // One of the two alone moves the other, so that a route need not state both.
+  void derive_lease(RouteConfig& route, const std::string& place) {
+    const bool lease_set = draft_.is_set(place + "lease");
+    const bool timeout_set = draft_.is_set(place + "upstream_timeout");
+    if (timeout_set && !lease_set) {
+      route.lease_ms = std::max(route.lease_ms, 2 * route.upstream_timeout_ms);
+    }
+    if (lease_set && !timeout_set) {
+      route.upstream_timeout_ms = std::min(route.upstream_timeout_ms, route.lease_ms / 2);
+    }
+  }
+
+  void unused(const std::string& name, bool without_effect, const std::string& needs) {
+    if (!without_effect || !draft_.is_set(name)) return;
+    const std::string shown = name.starts_with("route.") ? name.substr(name.rfind('.') + 1) : name;
+    warning(name, shown + " has no effect without " + needs, "");
+  }
+
+  ConfigError located(const std::string& name, std::string message, std::string hint) const {
+    const auto found = draft_.positions.find(name);
+    const SourcePosition at = found == draft_.positions.end() ? SourcePosition{} : found->second;
+    if (!name.starts_with("route.") && !message.starts_with(name)) message = name + ": " + message;
+    return {at.file, at.line, at.column, std::move(message), std::move(hint)};
+  }
+  void error(const std::string& name, std::string message, std::string hint) {
+    draft_.errors.push_back(located(name, std::move(message), std::move(hint)));
+  }
+  void warning(const std::string& name, std::string message, std::string hint) {
+    draft_.warnings.push_back(located(name, std::move(message), std::move(hint)));
+  }
+
+  ConfigDraft& draft_;
+  Config& config_;
+};
+
+void sort_by_line(ConfigErrors& errors) {
+  std::stable_sort(errors.begin(), errors.end(), [](const ConfigError& a, const ConfigError& b) {
+    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+  });
+}
+
+}  // namespace
+
+Result<LoadedConfig, ConfigErrors> finish_config(ConfigDraft draft, Upstream upstream) {
+  const bool read_well = draft.errors.empty();
+  Rules rules(draft);
+  // A setting that could not be read kept its default; judging it together with others would only
+  // report the same mistake again.
+  if (read_well) {
+    rules.check_gateway(upstream);
+    for (std::size_t i = 0; i < draft.config.routes.size(); ++i) rules.check_route(i);
+    if (draft.config.routes.empty()) {
+      draft.config.routes.push_back(default_route());
+    } else {
+      rules.check_coverage();
+    }
+  }
+  sort_by_line(draft.errors);
+  sort_by_line(draft.warnings);
+  if (!draft.errors.empty()) return draft.errors;
+  return LoadedConfig{std::move(draft.config), std::move(draft.warnings)};
+}
+
+}  // namespace oncekey::gateway

@@ -1,0 +1,190 @@
+#include "gateway/setting_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+namespace oncekey::gateway {
+namespace {
+
+using Problem = std::optional<SettingProblem>;
+
+SettingProblem problem(std::string message, std::string hint = {}) {
+  return {std::move(message), std::move(hint), {}};
+}
+
+std::string quoted(std::string_view text) {
+  return "\"" + std::string(text) + "\"";
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return out;
+}
+
+bool is_visible(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+bool is_token(std::string_view text) {
+  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           marks.find(c) != marks.npos;
+  });
+}
+
+// Empty when `text` is host:port with a port of at least `port_min`.
+std::string address_problem(std::string_view text, int port_min) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == text.npos) return quoted(text) + " has no port";
+  const std::string_view host = text.substr(0, colon);
+  const std::string_view port = text.substr(colon + 1);
+  if (host.empty()) return quoted(text) + " has no host";
+  if (!is_visible(host) || host.find_first_of("/@?#\\") != host.npos) {
+    return quoted(host) + " is not a host";
+  }
+  const bool bracketed = host.front() == '[' && host.back() == ']';
+  if (!bracketed && host.find_first_of("[]:") != host.npos) {
+    return quoted(host) + " is not a host; an IPv6 address stands in brackets";
+  }
+  int number = -1;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (error != std::errc{} || end != port.data() + port.size() || number < port_min ||
+      number > 65535) {
+    return quoted(port) + " is not a port";
+  }
+  return {};
+}
+
+// Framing and routing belong to HTTP; a key in one of these would change the request itself.
+constexpr std::array<std::string_view, 17> http_own_fields{"connection",     "content-encoding",
+                                                           "content-length", "content-type",
+                                                           "cookie",         "date",
+                                                           "expect",         "host",
+                                                           "keep-alive",     "proxy-connection",
+                                                           "set-cookie",     "te",
+                                                           "trailer",        "transfer-encoding",
+                                                           "upgrade",        "via",
+                                                           "authorization"};
+// SPEC W2: a replay never repeats these.
+constexpr std::array<std::string_view, 13> never_replayed{"set-cookie",
+                                                          "set-cookie2",
+                                                          "date",
+                                                          "connection",
+                                                          "keep-alive",
+                                                          "te",
+                                                          "trailer",
+                                                          "upgrade",
+                                                          "transfer-encoding",
+                                                          "proxy-authenticate",
+                                                          "proxy-connection",
+                                                          "content-length",
+                                                          "proxy-authorization"};
+
+template <class List>
+bool contains(const List& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+}  // namespace
+
+Problem check_anything(std::string_view) {
+  return std::nullopt;
+}
+
+Problem check_address(std::string_view text) {
+  const std::string wrong = address_problem(text, 0);  // 0: any free port, for tests
+  if (wrong.empty()) return std::nullopt;
+  return problem(wrong, "an address and a port, such as \"127.0.0.1:8080\"");
+}
+
+Problem check_upstream(std::string_view text) {
+  if (text.starts_with("https://")) {
+    return problem("https:// to the upstream is not supported in this version",
+                   "\"http://host:port\"");
+  }
+  constexpr std::string_view scheme = "http://";
+  if (!text.starts_with(scheme)) {
+    return problem(quoted(text) + " is not an upstream", "\"http://host:port\"");
+  }
+  text.remove_prefix(scheme.size());
+  const std::size_t slash = text.find('/');
+  std::string authority(text.substr(0, slash));
+  if (slash != text.npos && (text.find_first_of("?#") != text.npos || !is_visible(text))) {
+    return problem("an upstream has no query and no fragment", "\"http://host:port/base\"");
+  }
+  if (authority.rfind(':') == authority.npos || authority.back() == ']') authority += ":80";
+  const std::string wrong = address_problem(authority, 1);
+  if (wrong.empty()) return std::nullopt;
+  return problem(wrong, "\"http://host:port\"");
+}
+
+Problem check_store(std::string_view text) {
+  if (text == "memory:") return std::nullopt;
+  if (text.starts_with("rocksdb:")) {
+    if (text.size() > 8) return std::nullopt;
+    return problem("the store's folder is missing", "\"rocksdb:./oncekey-data\"");
+  }
+  for (const std::string_view later :
+       {"postgres:", "postgresql:", "redis:", "rediss:", "sqlite:"}) {
+    if (!text.starts_with(later)) continue;
+    return problem(std::string(later) + " is not supported in this version",
+                   "\"rocksdb:PATH\" or \"memory:\"");
+  }
+  return problem(quoted(text) + " is not a store", "\"rocksdb:PATH\" or \"memory:\"");
+}
+
+Problem check_policy_url(std::string_view text) {
+  const bool absolute = text.starts_with("http://") || text.starts_with("https://");
+  const bool usable = is_visible(text) && text.find_first_of("<>\"#") == text.npos;
+  if (usable && (absolute || (text.starts_with('/') && text.find('?') == text.npos)))
+    return std::nullopt;
+  return problem(quoted(text) + " is not a path or URL without fragment",
+                 "\"/.well-known/idempotency\"");
+}
+
+Problem check_field_name(std::string_view text) {
+  if (is_token(text) && text.size() <= 64) return std::nullopt;
+  return problem(quoted(text) + " is not a header's name",
+                 "letters, digits and -, at most 64, such as \"X-Tenant\"");
+}
+
+Problem check_key_header(std::string_view text) {
+  if (Problem wrong = check_field_name(text)) return wrong;
+  if (!contains(http_own_fields, lower(text))) return std::nullopt;
+  return problem(quoted(text) + " has its own meaning in HTTP", "\"Idempotency-Key\"");
+}
+
+Problem check_replay_header(std::string_view text) {
+  if (Problem wrong = check_field_name(text)) return wrong;
+  if (!contains(never_replayed, lower(text))) return std::nullopt;
+  return problem(quoted(text) + " must never be replayed",
+                 "it belongs to one connection, one moment or one browser");
+}
+
+Problem check_pointer(std::string_view text) {
+  if (!text.starts_with('/')) {
+    return problem(quoted(text) + " is not a JSON pointer (RFC 6901)",
+                   "\"/" + std::string(text.substr(text.starts_with("$.") ? 2 : 0)) + "\"");
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '~' || (i + 1 < text.size() && (text[i + 1] == '0' || text[i + 1] == '1')))
+      continue;
+    return problem(quoted(text) + " is not a JSON pointer (RFC 6901)",
+                   "~ is written ~0 and / in a name is written ~1");
+  }
+  return std::nullopt;
+}
+
+Problem check_tenant_name(std::string_view text) {
+  if (!text.empty() && text.size() <= 128 && is_visible(text) && !text.starts_with("key:")) {
+    return std::nullopt;
+  }
+  return problem(quoted(text) + " is not a tenant's name",
+                 "1 to 128 visible ASCII characters without spaces, not starting with \"key:\"");
+}
+
+}  // namespace oncekey::gateway
