@@ -16,7 +16,7 @@ struct Hostile {
 };
 
 // A request whose key is fine, so that nothing but its framing can be the reason of a refusal.
-std::string post(const std::string& fields_and_body) {
+std::string keyed_post(const std::string& fields_and_body) {
   return "POST /orders HTTP/1.1\r\nHost: shop.example\r\nIdempotency-Key: " + key_a + "\r\n" +
          fields_and_body;
 }
@@ -26,7 +26,7 @@ std::string get(const std::string& request_line, const std::string& fields = "")
 }
 
 std::string chunked(const std::string& body) {
-  return post("Transfer-Encoding: chunked\r\n\r\n" + body);
+  return keyed_post("Transfer-Encoding: chunked\r\n\r\n" + body);
 }
 
 class FramingGuard : public GatewayFixture {
@@ -56,30 +56,30 @@ class FramingGuard : public GatewayFixture {
 TEST_F(FramingGuard, AmbiguousLengthsAreRefused) {
   const Hostile table[] = {
       {"length and chunked",
-       post("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")},
+       keyed_post("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")},
       {"chunked and length",
-       post("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n")},
+       keyed_post("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n")},
       {"length zero and chunked",
-       post("Content-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")},
-      {"equal lengths twice", post("Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}")},
-      {"different lengths", post("Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x")},
-      {"list of equal lengths", post("Content-Length: 2, 2\r\n\r\n{}")},
-      {"list of different lengths", post("Content-Length: 2, 3\r\n\r\n{}x")},
-      {"length with plus", post("Content-Length: +2\r\n\r\n{}")},
-      {"length with minus", post("Content-Length: -2\r\n\r\n{}")},
-      {"length with a blank inside", post("Content-Length: 1 0\r\n\r\n{}12345678")},
-      {"hexadecimal length", post("Content-Length: 0x2\r\n\r\n{}")},
-      {"length with a letter", post("Content-Length: 2a\r\n\r\n{}")},
-      {"length with a fraction", post("Content-Length: 2.0\r\n\r\n{}")},
-      {"length with an exponent", post("Content-Length: 1e1\r\n\r\n{}12345678")},
-      {"empty length", post("Content-Length:\r\n\r\n{}")},
-      {"length beyond 64 bits", post("Content-Length: 18446744073709551618\r\n\r\n{}"), 413},
-      {"length with many digits", post("Content-Length: 1" + std::string(80, '0') + "\r\n\r\n{}"),
-       413},
-      {"quoted length", post("Content-Length: \"2\"\r\n\r\n{}")},
-      {"length with a vertical tab", post("Content-Length: \v2\r\n\r\n{}")},
-      {"length with a semicolon", post("Content-Length: 2;\r\n\r\n{}")},
-      {"length under a name with a blank", post("Content-Length : 2\r\n\r\n{}")},
+       keyed_post("Content-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")},
+      {"equal lengths twice", keyed_post("Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}")},
+      {"different lengths", keyed_post("Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x")},
+      {"list of equal lengths", keyed_post("Content-Length: 2, 2\r\n\r\n{}")},
+      {"list of different lengths", keyed_post("Content-Length: 2, 3\r\n\r\n{}x")},
+      {"length with plus", keyed_post("Content-Length: +2\r\n\r\n{}")},
+      {"length with minus", keyed_post("Content-Length: -2\r\n\r\n{}")},
+      {"length with a blank inside", keyed_post("Content-Length: 1 0\r\n\r\n{}12345678")},
+      {"hexadecimal length", keyed_post("Content-Length: 0x2\r\n\r\n{}")},
+      {"length with a letter", keyed_post("Content-Length: 2a\r\n\r\n{}")},
+      {"length with a fraction", keyed_post("Content-Length: 2.0\r\n\r\n{}")},
+      {"length with an exponent", keyed_post("Content-Length: 1e1\r\n\r\n{}12345678")},
+      {"empty length", keyed_post("Content-Length:\r\n\r\n{}")},
+      {"length beyond 64 bits", keyed_post("Content-Length: 18446744073709551618\r\n\r\n{}"), 413},
+      {"length with many digits",
+       keyed_post("Content-Length: 1" + std::string(80, '0') + "\r\n\r\n{}"), 413},
+      {"quoted length", keyed_post("Content-Length: \"2\"\r\n\r\n{}")},
+      {"length with a vertical tab", keyed_post("Content-Length: \v2\r\n\r\n{}")},
+      {"length with a semicolon", keyed_post("Content-Length: 2;\r\n\r\n{}")},
+      {"length under a name with a blank", keyed_post("Content-Length : 2\r\n\r\n{}")},
   };
   expect_refused(table);
 }
@@ -87,60 +87,62 @@ TEST_F(FramingGuard, AmbiguousLengthsAreRefused) {
 TEST_F(FramingGuard, OddTransferCodingsAreRefused) {
   const std::string none = "\r\n0\r\n\r\n";
   const Hostile table[] = {
-      {"xchunked", post("Transfer-Encoding: xchunked\r\n" + none), 501},
-      {"chunked twice in a list", post("Transfer-Encoding: chunked, chunked\r\n" + none), 501},
-      {"chunked then gzip", post("Transfer-Encoding: chunked, gzip\r\n" + none), 501},
-      {"gzip then chunked", post("Transfer-Encoding: gzip, chunked\r\n" + none), 501},
-      {"identity", post("Transfer-Encoding: identity\r\n" + none), 501},
-      {"identity, chunked", post("Transfer-Encoding: identity, chunked\r\n" + none), 501},
-      {"empty coding", post("Transfer-Encoding:\r\n" + none), 501},
-      {"comma only", post("Transfer-Encoding: ,\r\n" + none), 501},
-      {"comma before chunked", post("Transfer-Encoding: , chunked\r\n" + none), 501},
-      {"vertical tab before chunked", post("Transfer-Encoding: \vchunked\r\n" + none)},
-      {"form feed after chunked", post("Transfer-Encoding: chunked\f\r\n" + none)},
-      {"quoted chunked", post("Transfer-Encoding: \"chunked\"\r\n" + none), 501},
-      {"chunked with a parameter", post("Transfer-Encoding: chunked;a=b\r\n" + none), 501},
-      {"two lines", post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n" + none)},
+      {"xchunked", keyed_post("Transfer-Encoding: xchunked\r\n" + none), 501},
+      {"chunked twice in a list", keyed_post("Transfer-Encoding: chunked, chunked\r\n" + none),
+       501},
+      {"chunked then gzip", keyed_post("Transfer-Encoding: chunked, gzip\r\n" + none), 501},
+      {"gzip then chunked", keyed_post("Transfer-Encoding: gzip, chunked\r\n" + none), 501},
+      {"identity", keyed_post("Transfer-Encoding: identity\r\n" + none), 501},
+      {"identity, chunked", keyed_post("Transfer-Encoding: identity, chunked\r\n" + none), 501},
+      {"empty coding", keyed_post("Transfer-Encoding:\r\n" + none), 501},
+      {"comma only", keyed_post("Transfer-Encoding: ,\r\n" + none), 501},
+      {"comma before chunked", keyed_post("Transfer-Encoding: , chunked\r\n" + none), 501},
+      {"vertical tab before chunked", keyed_post("Transfer-Encoding: \vchunked\r\n" + none)},
+      {"form feed after chunked", keyed_post("Transfer-Encoding: chunked\f\r\n" + none)},
+      {"quoted chunked", keyed_post("Transfer-Encoding: \"chunked\"\r\n" + none), 501},
+      {"chunked with a parameter", keyed_post("Transfer-Encoding: chunked;a=b\r\n" + none), 501},
+      {"two lines",
+       keyed_post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n" + none)},
       {"two lines, the second identity",
-       post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n" + none), 501},
-      {"name with a blank", post("Transfer-Encoding : chunked\r\n" + none)},
-      {"name with a tab", post("Transfer-Encoding\t: chunked\r\n" + none)},
+       keyed_post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n" + none), 501},
+      {"name with a blank", keyed_post("Transfer-Encoding : chunked\r\n" + none)},
+      {"name with a tab", keyed_post("Transfer-Encoding\t: chunked\r\n" + none)},
       {"in HTTP/1.0", "POST /orders HTTP/1.0\r\nHost: shop.example\r\nIdempotency-Key: " + key_a +
                           "\r\nTransfer-Encoding: chunked\r\n" + none},
-      {"folded coding", post("Transfer-Encoding:\r\n chunked\r\n" + none)},
+      {"folded coding", keyed_post("Transfer-Encoding:\r\n chunked\r\n" + none)},
   };
   expect_refused(table);
 }
 
 TEST_F(FramingGuard, MalformedHeaderLinesAreRefused) {
   const Hostile table[] = {
-      {"folded with a blank", post("X-Long: one\r\n two\r\nContent-Length: 0\r\n\r\n")},
-      {"folded with a tab", post("X-Long: one\r\n\ttwo\r\nContent-Length: 0\r\n\r\n")},
+      {"folded with a blank", keyed_post("X-Long: one\r\n two\r\nContent-Length: 0\r\n\r\n")},
+      {"folded with a tab", keyed_post("X-Long: one\r\n\ttwo\r\nContent-Length: 0\r\n\r\n")},
       {"first line folded",
        "POST /orders HTTP/1.1\r\n Host: shop.example\r\nHost: shop.example\r\n\r\n"},
-      {"bare LF ends a line", post("X-A: 1\nContent-Length: 0\r\n\r\n")},
+      {"bare LF ends a line", keyed_post("X-A: 1\nContent-Length: 0\r\n\r\n")},
       {"bare LF ends the request line", "POST /orders HTTP/1.1\nHost: shop.example\r\n\r\n"},
-      {"bare LF ends the head", post("Content-Length: 0\r\n\n")},
+      {"bare LF ends the head", keyed_post("Content-Length: 0\r\n\n")},
       {"only LF throughout", "POST /orders HTTP/1.1\nHost: shop.example\nContent-Length: 0\n\n"},
-      {"bare CR in a value", post("X-A: 1\rX-B: 2\r\nContent-Length: 0\r\n\r\n")},
-      {"bare CR ends a line", post("X-A: 1\rContent-Length: 0\r\n\r\n")},
-      {"CR CR LF", post("X-A: 1\r\r\nContent-Length: 0\r\n\r\n")},
-      {"blank before the colon", post("X-A : 1\r\nContent-Length: 0\r\n\r\n")},
-      {"empty name", post(": 1\r\nContent-Length: 0\r\n\r\n")},
-      {"no colon", post("X-A\r\nContent-Length: 0\r\n\r\n")},
-      {"blank in a name", post("X A: 1\r\nContent-Length: 0\r\n\r\n")},
-      {"control character in a name", post("X\x01"
-                                           "A: 1\r\nContent-Length: 0\r\n\r\n")},
-      {"separator in a name", post("X(A): 1\r\nContent-Length: 0\r\n\r\n")},
-      {"non-ASCII name", post("X-\xc3\xa9: 1\r\nContent-Length: 0\r\n\r\n")},
-      {"NUL in a name", post("X\0A: 1\r\nContent-Length: 0\r\n\r\n"s)},
-      {"NUL in a value", post("X-A: 1\0"
-                              "2\r\nContent-Length: 0\r\n\r\n"s)},
-      {"control character in a value", post("X-A: 1\x02"
-                                            "2\r\nContent-Length: 0\r\n\r\n")},
-      {"DEL in a value", post("X-A: 1\x7f"
-                              "2\r\nContent-Length: 0\r\n\r\n")},
-      {"escape in a value", post("X-A: \x1b[31m\r\nContent-Length: 0\r\n\r\n")},
+      {"bare CR in a value", keyed_post("X-A: 1\rX-B: 2\r\nContent-Length: 0\r\n\r\n")},
+      {"bare CR ends a line", keyed_post("X-A: 1\rContent-Length: 0\r\n\r\n")},
+      {"CR CR LF", keyed_post("X-A: 1\r\r\nContent-Length: 0\r\n\r\n")},
+      {"blank before the colon", keyed_post("X-A : 1\r\nContent-Length: 0\r\n\r\n")},
+      {"empty name", keyed_post(": 1\r\nContent-Length: 0\r\n\r\n")},
+      {"no colon", keyed_post("X-A\r\nContent-Length: 0\r\n\r\n")},
+      {"blank in a name", keyed_post("X A: 1\r\nContent-Length: 0\r\n\r\n")},
+      {"control character in a name", keyed_post("X\x01"
+                                                 "A: 1\r\nContent-Length: 0\r\n\r\n")},
+      {"separator in a name", keyed_post("X(A): 1\r\nContent-Length: 0\r\n\r\n")},
+      {"non-ASCII name", keyed_post("X-\xc3\xa9: 1\r\nContent-Length: 0\r\n\r\n")},
+      {"NUL in a name", keyed_post("X\0A: 1\r\nContent-Length: 0\r\n\r\n"s)},
+      {"NUL in a value", keyed_post("X-A: 1\0"
+                                    "2\r\nContent-Length: 0\r\n\r\n"s)},
+      {"control character in a value", keyed_post("X-A: 1\x02"
+                                                  "2\r\nContent-Length: 0\r\n\r\n")},
+      {"DEL in a value", keyed_post("X-A: 1\x7f"
+                                    "2\r\nContent-Length: 0\r\n\r\n")},
+      {"escape in a value", keyed_post("X-A: \x1b[31m\r\nContent-Length: 0\r\n\r\n")},
   };
   expect_refused(table);
 }
@@ -258,7 +260,7 @@ TEST_F(FramingGuard, OversizeHeadsAreRefused) {
 TEST_F(FramingGuard, BytesAfterARefusedRequestAreNotServed) {
   serve();
   HttpConnection connection(gateway_->port());
-  connection.send(post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") +
+  connection.send(keyed_post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") +
                   get("GET /smuggled HTTP/1.1"));
   EXPECT_EQ(connection.receive().status, 400);
   EXPECT_TRUE(connection.ends());

@@ -48,7 +48,7 @@ class GatewayFixture : public ::testing::Test {
     Deadline deadline = deadline_in(patience);
     while (true) {
       HttpResponse response = gateway_->send(request);
-      bool running = json_text(response.body, "/code") == "in_flight";
+      bool running = json_text(response.body, "/code") == "request_in_flight";
       if (!running || std::chrono::steady_clock::now() > deadline) return response;
       std::this_thread::sleep_for(Milliseconds(2));
     }

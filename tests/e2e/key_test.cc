@@ -13,7 +13,7 @@ TEST_F(KeyAtTheGateway, MissingIsRefusedWithAnExplanationAndALink) {
   serve();
   HttpResponse response = post("");
   EXPECT_EQ(response.status, 400);
-  EXPECT_EQ(code(response), "key_missing");
+  EXPECT_EQ(code(response), "idempotency_key_missing");
   EXPECT_NE(json_text(response.body, "/detail").find("Idempotency-Key"), std::string::npos);
   EXPECT_NE(json_text(response.body, "/type").find("/.well-known/idempotency"), std::string::npos);
   EXPECT_NE(response.header("Link").find("describedby"), std::string::npos);

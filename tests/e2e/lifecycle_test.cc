@@ -156,13 +156,5 @@ TEST_F(Lifecycle, SecondGatewayOnTheSameStoreIsRefused) {
   EXPECT_EQ(post(key_a).status, 201);
 }
 
-TEST_F(Lifecycle, WorkLongerThanItsLeaseKeepsItByHeartbeat) {
-  serve("[[route]]\nmatch = \"POST /orders\"\nlease = \"1s\"\n");
-  HttpResponse first = post(key_a, "delay=2500");
-  EXPECT_EQ(first.status, 201);
-  EXPECT_EQ(post(key_a).body, first.body);
-  EXPECT_EQ(arrivals(key_a), 1u);
-}
-
 }  // namespace
 }  // namespace oncekey::test

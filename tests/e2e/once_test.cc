@@ -40,7 +40,7 @@ TEST_F(Once, DuplicateOfARunningRequestIsToldToWait) {
   auto first = post_held(key_a, "gate");
   HttpResponse duplicate = post(key_a);
   EXPECT_EQ(duplicate.status, 409);
-  EXPECT_EQ(code(duplicate), "in_flight");
+  EXPECT_EQ(code(duplicate), "request_in_flight");
   EXPECT_GE(std::atoi(duplicate.header("Retry-After").c_str()), 1);
   EXPECT_EQ(duplicate.header("Content-Type"), "application/problem+json");
   upstream_.open_gate("gate");
@@ -63,7 +63,7 @@ TEST_F(Once, SameKeyWithOtherBodyIsRefusedAndNotDispatched) {
   post(key_a);
   HttpResponse other = post(key_a, "", "{\"amount\":2}");
   EXPECT_EQ(other.status, 422);
-  EXPECT_EQ(code(other), "mismatch");
+  EXPECT_EQ(code(other), "idempotency_key_reused");
   EXPECT_EQ(arrivals(key_a), 1u);
 }
 

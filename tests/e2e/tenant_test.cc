@@ -45,7 +45,7 @@ TEST_F(Tenants, MissingOrDoubledTenantIsRefusedBeforeAnything) {
   serve("[tenant]\nfrom = \"header\"\nheader = \"X-Tenant\"\n");
   HttpResponse missing = gateway_->send(of("X-Tenant", ""));
   EXPECT_EQ(missing.status, 401);
-  EXPECT_EQ(code(missing), "tenant_missing");
+  EXPECT_EQ(code(missing), "credentials_missing");
   HttpRequest twice = of("X-Tenant", "acme");
   twice.with("X-Tenant", "bolt");
   EXPECT_GE(gateway_->send(twice).status, 400);
