@@ -13,10 +13,8 @@ constexpr Wording key_missing{
     .title = "The request has no idempotency key",
     .detail =
         "This operation needs a key so that it can be retried safely. Send the header {header} "
-        "with a "
-        "random value of your own, such as a UUID, and repeat the same value in every retry of "
-        "this "
-        "operation. Nothing was executed.",
+        "with a random value of your own, such as a UUID, and repeat the same value in every "
+        "retry of this operation. Nothing was executed.",
     .safe_new_key = true,
 };
 
@@ -25,8 +23,8 @@ constexpr Wording key_invalid{
     .code = "idempotency_key_invalid",
     .title = "The idempotency key is not valid",
     .detail =
-        "The value of {header} cannot be used. Send one line with a random value, such as a UUID. "
-        "Nothing was executed.",
+        "The value of {header} cannot be used. Send one line with a random value, such as a "
+        "UUID. Nothing was executed.",
     .safe_new_key = true,
 };
 
@@ -36,8 +34,7 @@ constexpr Wording tenant_missing{
     .title = "The request does not say who sends it",
     .detail =
         "The credentials that tell one caller's keys from another's are missing. Send them, and "
-        "the "
-        "same key again. Nothing was executed.",
+        "the same key again. Nothing was executed.",
     .safe_new_key = true,
 };
 
@@ -48,10 +45,9 @@ constexpr Wording mismatch{
     .stripe_type = "idempotency_error",
     .title = "The idempotency key was used for a different request",
     .detail =
-        "The value of {header} already belongs to a request with another method, path or body. To "
-        "retry that request, send exactly what was sent first. For a new operation, send a new "
-        "key. "
-        "This request was not executed.",
+        "The value of {header} already belongs to a request with another method, path or body. "
+        "To retry that request, send exactly what was sent first. For a new operation, send a "
+        "new key. This request was not executed.",
     .safe_new_key = true,
 };
 
@@ -60,9 +56,9 @@ constexpr Wording in_flight{
     .code = "request_in_flight",
     .title = "The first request with this key is still running",
     .detail =
-        "Wait for the time in Retry-After and send the same request with the same key again: you "
-        "will "
-        "get the answer of the first one. Do not use a new key, the operation could run twice.",
+        "Wait for the time in Retry-After and send the same request with the same key again: "
+        "you will get the answer of the first one. Do not use a new key, the operation could "
+        "run twice.",
     .retryable = true,
     .retry_after = true,
 };
@@ -74,10 +70,8 @@ constexpr Wording outcome_unknown{
     .title = "It is not yet known whether the request was executed",
     .detail =
         "An earlier request with this key got no certain answer, and its outcome is being "
-        "determined. "
-        "Send the same request with the same key again after the time in Retry-After. Do not use a "
-        "new "
-        "key, the operation could run twice.",
+        "determined. Send the same request with the same key again after the time in "
+        "Retry-After. Do not use a new key, the operation could run twice.",
     .retryable = true,
     .retry_after = true,
 };
@@ -87,11 +81,9 @@ constexpr Wording result_expired{
     .code = "result_expired",
     .title = "The result of this key is no longer kept",
     .detail =
-        "A request with this key was executed earlier, and the time for which its answer is kept "
-        "is "
-        "over. It will not run again. Look the result up in the API itself; use a new key only for "
-        "a "
-        "new operation.",
+        "A request with this key was executed earlier, and the time for which its answer is "
+        "kept is over. It will not run again. Look the result up in the API itself; use a new "
+        "key only for a new operation.",
 };
 
 constexpr Wording result_too_large{
@@ -100,9 +92,8 @@ constexpr Wording result_too_large{
     .title = "The result of this key was too large to keep",
     .detail =
         "A request with this key was executed, but its answer was too large to be kept for a "
-        "replay. "
-        "It will not run again. Look the result up in the API itself; use a new key only for a new "
-        "operation.",
+        "replay. It will not run again. Look the result up in the API itself; use a new key "
+        "only for a new operation.",
 };
 
 constexpr Wording result_unreadable{
@@ -112,9 +103,8 @@ constexpr Wording result_unreadable{
     .title = "The stored result cannot be read",
     .detail =
         "A request with this key was executed, but this server cannot read the answer that is "
-        "stored, "
-        "for example because a newer version wrote it. It will not run again. Retry later with the "
-        "same key, not with a new one.",
+        "stored, for example because a newer version wrote it. It will not run again. Retry "
+        "later with the same key, not with a new one.",
     .retryable = true,
     .retry_after = true,
 };
@@ -126,8 +116,8 @@ constexpr Wording store_unavailable{
     .title = "The request could not be made safe to retry",
     .detail =
         "The store of idempotency keys does not answer at the moment, so that it cannot be said "
-        "whether this key was used before. Send the same request with the same key again after the "
-        "time in Retry-After.",
+        "whether this key was used before. Send the same request with the same key again after "
+        "the time in Retry-After.",
     .retryable = true,
     .retry_after = true,
 };
@@ -163,9 +153,8 @@ constexpr Wording request_timeout{
     .code = "request_timeout",
     .title = "The request did not arrive in time",
     .detail =
-        "The connection was open too long before the request was complete. Nothing was executed; "
-        "send "
-        "it with the same key again.",
+        "The connection was open too long before the request was complete. Nothing was "
+        "executed; send it with the same key again.",
     .retryable = true,
 };
 
@@ -174,7 +163,8 @@ constexpr Wording header_too_large{
     .code = "header_too_large",
     .title = "The request's header is too large",
     .detail =
-        "The header lines have too many bytes or there are too many of them. Nothing was executed.",
+        "The header lines have too many bytes or there are too many of them. Nothing was "
+        "executed.",
     .safe_new_key = true,
 };
 
@@ -183,8 +173,8 @@ constexpr Wording not_supported{
     .code = "not_supported",
     .title = "The request uses a feature that is not supported",
     .detail =
-        "This gateway does not support the method, upgrade or transfer coding that was asked for. "
-        "Nothing was executed.",
+        "This gateway does not support the method, upgrade or transfer coding that was asked "
+        "for. Nothing was executed.",
     .safe_new_key = true,
 };
 
@@ -194,9 +184,8 @@ constexpr Wording overloaded{
     .stripe_type = api_error,
     .title = "The server cannot take more requests now",
     .detail =
-        "The server has too many connections or is shutting down. This request was not executed; "
-        "send "
-        "it with the same key again after the time in Retry-After.",
+        "The server has too many connections or is shutting down. This request was not "
+        "executed; send it with the same key again after the time in Retry-After.",
     .retryable = true,
     .retry_after = true,
 };
