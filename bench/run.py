@@ -64,6 +64,7 @@ def setting(options):
         "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "commit": first_line("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
         "machine": f"{os.cpu_count()} × {processor()}, Linux {platform.release()}, data on {filesystem_of(options.data)}",
+        "busy before": f"load average {os.getloadavg()[0]:.2f} (above 0.5 the figures are of little worth)",
         "peer": f"{first_line('/usr/sbin/nginx', '-v').split()[-1]}, plain reverse proxy, one worker, keep-alive both ways, no access log",
         "upstream": "the same nginx, one worker, answers 201 with 52 bytes of JSON",
         "gateway": "strict: both syncs before the answer; log level warn, so no line per request either",

@@ -31,5 +31,5 @@ compile() { # DIRECTORY TARGET...
 }
 
 targets_like() { # DIRECTORY REGEX -> program names whose target matches
-  ninja -C "$1" -t targets all | sed -n 's/: phony$//p' | grep -E "^($2)\$" | sort -u || true
+  ninja -C "$1" -t targets all | sed 's/: .*//' | grep -E "^($2)\$" | grep -v '^cmake_' | sort -u || true
 }
