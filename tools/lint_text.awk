@@ -21,9 +21,13 @@ FNR == 1 {
 
 /(^|[^A-Za-z])(TOD[O]|FIXM[E]|XX[X])([^A-Za-z]|$)/ { complain("finish it or file an issue; no notes to self") }
 
-# Support code may poll a condition or play a slow server; a test may not.
-is_test && name !~ /^tests\/support\// && is_source && /(sleep_fo[r]|sleep_unti[l]|usleep|nanosleep|[^a-z_]sleep)[ \t]*\(/ {
-  complain("a test waits for what it needs, never for time")
+# A test may poll a condition until a deadline, or let real time pass where that is what it tests
+# and a comment on the line says so. It may not sleep in the hope that something has happened.
+FNR == 1 { deadline_line = -100 }
+/[Dd]eadline|limit/ { deadline_line = FNR }
+is_test && is_source && name !~ /^tests\/support\// && !/\/\/ [a-z]/ && FNR - deadline_line > 6 &&
+    /(sleep_fo[r]|sleep_unti[l]|usleep|nanosleep|[^a-z_]sleep)[ \t]*\(/ {
+  complain("a test waits for what it needs, never for time (or says on that line why time is the point)")
 }
 
 {
