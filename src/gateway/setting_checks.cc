@@ -5,6 +5,8 @@
 #include <charconv>
 #include <string>
 
+#include "http/field.h"
+
 namespace oncekey::gateway {
 namespace {
 
@@ -26,14 +28,6 @@ std::string lower(std::string_view text) {
 
 bool is_visible(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
-}
-
-bool is_token(std::string_view text) {
-  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           marks.find(c) != marks.npos;
-  });
 }
 
 // Empty when `text` is host:port with a port of at least `port_min`.
@@ -147,7 +141,7 @@ Problem check_policy_url(std::string_view text) {
 }
 
 Problem check_field_name(std::string_view text) {
-  if (is_token(text) && text.size() <= 64) return std::nullopt;
+  if (http::is_token(text) && text.size() <= 64) return std::nullopt;
   return problem(quoted(text) + " is not a header's name",
                  "letters, digits and -, at most 64, such as \"X-Tenant\"");
 }

@@ -27,12 +27,6 @@ bool is_visible(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-bool equals_ignoring_case(std::string_view a, std::string_view lower_case) {
-  return std::equal(a.begin(), a.end(), lower_case.begin(), lower_case.end(), [](char x, char y) {
-    return (x >= 'A' && x <= 'Z' ? static_cast<char>(x + 32) : x) == y;
-  });
-}
-
 // header.payload.signature, where the header is a JSON object: base64url of `{"` begins with eyJ.
 bool looks_like_jwt(std::string_view text) {
   return text.starts_with("eyJ") && std::count(text.begin(), text.end(), '.') == 2;
@@ -99,15 +93,15 @@ Result<std::string, TenantError> api_key_scope(const TenantConfig& config, std::
   if (const std::size_t space = credentials.find(' '); space != std::string_view::npos) {
     scheme = credentials.substr(0, space);
     credentials = trimmed(credentials.substr(space));
-    if (equals_ignoring_case(scheme, "bearer")) {
+    if (http::equals_ignoring_case(scheme, "bearer")) {
       scheme = {};  // the same key as when it is sent bare
-    } else if (equals_ignoring_case(scheme, "basic")) {
+    } else if (http::equals_ignoring_case(scheme, "basic")) {
       scheme = "basic";
     } else {
       return refuse(Reason::unknown_scheme, header, "must be Bearer or Basic with an API key");
     }
-  } else if (equals_ignoring_case(credentials, "bearer") ||
-             equals_ignoring_case(credentials, "basic")) {
+  } else if (http::equals_ignoring_case(credentials, "bearer") ||
+             http::equals_ignoring_case(credentials, "basic")) {
     return refuse(Reason::empty, header, "has no API key");
   }
   if (!is_visible(credentials)) {
@@ -144,6 +138,19 @@ Result<std::string, TenantError> resolve_tenant(const TenantConfig& config, std:
       return api_key_scope(config, secret, lines);
   }
   ONCEKEY_ASSERT(false);
+}
+
+Result<std::string, TenantError> TenantResolver::resolve(const http::Head& head) const {
+  const std::string_view name = tenant_header(config_);
+  std::array<std::string_view, 2> lines;  // two are already one too many
+  std::size_t count = 0;
+  if (!name.empty()) {
+    for (const http::Field& field : head.fields) {
+      if (count < lines.size() && http::equals_ignoring_case(field.name, name))
+        lines[count++] = field.value;
+    }
+  }
+  return resolve_tenant(config_, secret_, std::span(lines).first(count));
 }
 
 }  // namespace oncekey::gateway
