@@ -276,7 +276,6 @@ struct Model {
   std::uint8_t payload = 0;
   std::uint32_t attempt = 0;
   Fence holder = 0;
-  bool holder_swept = false;
   TimestampMs lease_end = 0;
   TimestampMs settled_at = 0;
 

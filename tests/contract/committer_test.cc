@@ -1,0 +1,196 @@
+// Many threads, one key: the Committer over every engine.
+#include "store/committer.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <latch>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "contract.h"
+
+namespace oncekey::store {
+namespace {
+
+// Collects tickets and lets the test wait for a number of them.
+class Inbox : public Mailbox {
+ public:
+  void deliver(Ticket* chain) override {
+    std::lock_guard lock(mutex_);
+    ++deliveries_;
+    while (chain != nullptr) {
+      Ticket* const next = chain->next;
+      tickets_.push_back(chain);
+      chain = next;
+    }
+    arrived_.notify_all();
+  }
+  std::vector<Ticket*> wait_for(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [&] { return tickets_.size() >= count; });
+    return tickets_;
+  }
+  std::size_t deliveries() {
+    std::lock_guard lock(mutex_);
+    return deliveries_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<Ticket*> tickets_;
+  std::size_t deliveries_ = 0;
+};
+
+// Holds every batch until the gate is opened, and remembers the sizes.
+class GatedEngine : public Engine {
+ public:
+  void apply(std::span<Operation* const> batch, TimestampMs) override {
+    std::unique_lock lock(mutex_);
+    sizes_.push_back(batch.size());
+    entered_.notify_all();
+    opened_.wait(lock, [this] { return open_; });
+    for (Operation* operation : batch) std::get<Reap>(*operation).outcome = std::size_t{7};
+  }
+  EngineInfo info() const override { return {}; }
+  EngineStats stats() const override { return {}; }
+
+  void wait_until_entered() {
+    std::unique_lock lock(mutex_);
+    entered_.wait(lock, [this] { return !sizes_.empty(); });
+  }
+  void open_gate() {
+    std::lock_guard lock(mutex_);
+    open_ = true;
+    opened_.notify_all();
+  }
+  std::vector<std::size_t> sizes() {
+    std::lock_guard lock(mutex_);
+    return sizes_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable entered_;
+  std::condition_variable opened_;
+  bool open_ = false;
+  std::vector<std::size_t> sizes_;
+};
+
+TEST(Committer, WhatArrivesDuringABatchBecomesTheNextWithinItsLimit) {
+  GatedEngine engine;
+  Inbox inbox;
+  Inbox other;
+  std::vector<Ticket> tickets(12);
+  for (Ticket& ticket : tickets) {
+    ticket.operation = Reap{};
+    ticket.reply_to = &inbox;
+  }
+  tickets[3].reply_to = &other;
+  {
+    Committer committer(engine, [] { return TimestampMs{1}; }, {.batch_operations_max = 8});
+    committer.submit(tickets[0]);
+    engine.wait_until_entered();
+    committer.submit(tickets[1]);
+    for (std::size_t i = 2; i + 1 < tickets.size(); ++i) tickets[i].next = &tickets[i + 1];
+    committer.submit_chain(&tickets[2]);
+    EXPECT_EQ(committer.stats().queue_depth, 11u);
+    engine.open_gate();
+    const auto delivered = inbox.wait_for(11);
+    other.wait_for(1);
+    EXPECT_EQ(delivered[1], &tickets[1]);
+    EXPECT_EQ(delivered[2], &tickets[2]);
+    EXPECT_EQ(delivered[3], &tickets[4]);
+    EXPECT_EQ(committer.stats().operations, 12u);
+    EXPECT_EQ(committer.stats().batch_operations_largest, 8u);
+    EXPECT_EQ(committer.stats().queue_depth, 0u);
+  }
+  EXPECT_EQ(engine.sizes(), (std::vector<std::size_t>{1, 8, 3}));
+  EXPECT_EQ(inbox.deliveries(), 3u);
+  EXPECT_EQ(other.deliveries(), 1u);
+  EXPECT_EQ(std::get<std::size_t>(std::get<Reap>(tickets[5].operation).outcome), 7u);
+}
+
+TEST(Committer, FinishesWhatWasSubmittedBeforeItEnds) {
+  GatedEngine engine;
+  engine.open_gate();
+  Inbox inbox;
+  std::vector<Ticket> tickets(100);
+  {
+    Committer committer(engine, [] { return TimestampMs{1}; });
+    for (Ticket& ticket : tickets) {
+      ticket.operation = Reap{};
+      ticket.reply_to = &inbox;
+      committer.submit(ticket);
+    }
+  }
+  EXPECT_EQ(inbox.wait_for(100).size(), 100u);
+}
+
+class Concurrency : public ContractTest {};
+INSTANTIATE_TEST_SUITE_P(Engines, Concurrency, ::testing::ValuesIn(all_engines()), engine_name);
+
+TEST_P(Concurrency, ExactlyOneOfManyReservesExecutes) {
+  constexpr int threads = 16;
+  constexpr int keys = 50;
+  std::atomic<int> executed[keys] = {};
+  std::atomic<int> in_flight{0};
+  {
+    Committer committer(*engine_, [this] { return now_; });
+    std::latch start(threads);
+    std::vector<std::jthread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&] {
+        start.arrive_and_wait();
+        for (int k = 0; k < keys; ++k) {
+          Operation op(reserve_of("k" + std::to_string(k)));
+          committer.apply_now(op);
+          const ReserveOutcome& outcome = std::get<Reserve>(op).outcome;
+          if (std::holds_alternative<Execute>(outcome)) ++executed[k];
+          if (std::holds_alternative<InFlight>(outcome)) ++in_flight;
+        }
+      });
+    }
+  }
+  for (int k = 0; k < keys; ++k) EXPECT_EQ(executed[k], 1) << k;
+  EXPECT_EQ(in_flight, keys * (threads - 1));
+}
+
+TEST_P(Concurrency, ExactlyOneRetryOfAFailureWinsAndEveryAnswerIsTheWinners) {
+  constexpr int threads = 8;
+  constexpr int rounds = 30;
+  fail("a");
+  std::mutex mutex;
+  std::map<std::uint32_t, int> winners;  // by attempt
+  {
+    Committer committer(*engine_, [this] { return now_; });
+    std::vector<std::jthread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&] {
+        for (int round = 0; round < rounds; ++round) {
+          Operation op(reserve_of("a"));
+          committer.apply_now(op);
+          const auto* won = std::get_if<Execute>(&std::get<Reserve>(op).outcome);
+          if (won == nullptr) continue;
+          {
+            std::lock_guard lock(mutex);
+            ++winners[won->attempt];
+          }
+          Operation settle(settle_of("a", won->fence, SettleFailed{"again"}));
+          committer.apply_now(settle);
+          EXPECT_TRUE(std::holds_alternative<Settled>(std::get<Settle>(settle).outcome));
+        }
+      });
+    }
+  }
+  std::uint32_t expected = 2;
+  for (const auto& [attempt, count] : winners) {
+    EXPECT_EQ(attempt, expected++);
+    EXPECT_EQ(count, 1) << "attempt " << attempt;
+  }
+  EXPECT_FALSE(winners.empty());
+}
+
+}  // namespace
+}  // namespace oncekey::store

@@ -1,0 +1,55 @@
+// The engines that must keep the contract. A new engine adds one line to all_engines().
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "oncekey/store.h"
+#include "store/open.h"
+
+namespace oncekey::store {
+
+struct EngineUnderTest {
+  std::string name;
+  bool persists = false;  // what was acknowledged survives closing and opening
+  // `folder` is empty and the test's own; `clock` is the test's.
+  std::function<std::unique_ptr<Engine>(const std::string& folder,
+                                        std::function<TimestampMs()> clock)>
+      open;
+};
+
+inline void PrintTo(const EngineUnderTest& engine, std::ostream* out) {
+  *out << engine.name;
+}
+
+inline std::unique_ptr<Engine> open_or_fail(const std::string& url,
+                                            std::function<TimestampMs()> clock) {
+  auto engine = open_engine(url, {.clock = std::move(clock)});
+  if (!engine) {
+    ADD_FAILURE() << engine.error();
+    return nullptr;
+  }
+  return std::move(*engine);
+}
+
+inline std::vector<EngineUnderTest> all_engines() {
+  return {
+      {.name = "memory",
+       .persists = false,
+       .open = [](const std::string&,
+                  auto clock) { return open_or_fail("memory:", std::move(clock)); }},
+      {.name = "rocksdb",
+       .persists = true,
+       .open =
+           [](const std::string& folder, auto clock) {
+             return open_or_fail("rocksdb:" + folder + "/db", std::move(clock));
+           }},
+  };
+}
+
+}  // namespace oncekey::store
