@@ -9,6 +9,7 @@
 #include "support/gateway_process.h"
 #include "support/json_text.h"
 #include "support/scripted_upstream.h"
+#include "support/waiting.h"
 
 namespace oncekey::test {
 namespace {
@@ -43,7 +44,7 @@ class Campaign {
     Load load(ledger_, options_.seed, options_.clients);
     for (int cycle = 1; cycle <= options_.cycles; ++cycle) {
       load.point_at(gateway_.port());
-      std::this_thread::sleep_for(Milliseconds(1 + random() % 250));  // the random moment
+      let_time_pass(Milliseconds(1 + random() % 250));
       gateway_.restart();
       ++report_.kills;
       if (options_.progress && cycle % 10 == 0) {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "support/behaviour.h"
-#include "support/json_text.h"
+#include "support/waiting.h"
 
 namespace oncekey::test {
 
@@ -131,10 +131,7 @@ std::vector<std::string> Load::violations() const {
 
 // A lost connection may also be the gateway's own doing, so this does not insist on a new port.
 void Load::wait_for_gateway(std::uint16_t lost_port) {
-  Deadline deadline = deadline_in(Milliseconds(2000));
-  while (!stopping_ && port_ == lost_port && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(Milliseconds(1));
-  }
+  eventually([&] { return stopping_ || port_ != lost_port; }, Milliseconds(2000));
 }
 
 HttpRequest Load::request_of(const Operation& operation) {

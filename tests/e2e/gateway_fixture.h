@@ -9,6 +9,7 @@
 #include "support/gateway_process.h"
 #include "support/json_text.h"
 #include "support/scripted_upstream.h"
+#include "support/waiting.h"
 
 namespace oncekey::test {
 
@@ -45,13 +46,12 @@ class GatewayFixture : public ::testing::Test {
 
   // Asks again until the key is no longer in flight: settling goes on after a client hung up.
   HttpResponse post_until_settled(const HttpRequest& request) {
-    Deadline deadline = deadline_in(patience);
-    while (true) {
-      HttpResponse response = gateway_->send(request);
-      bool running = json_text(response.body, "/code") == "request_in_flight";
-      if (!running || std::chrono::steady_clock::now() > deadline) return response;
-      std::this_thread::sleep_for(Milliseconds(2));
-    }
+    HttpResponse response;
+    eventually([&] {
+      response = gateway_->send(request);
+      return json_text(response.body, "/code") != "request_in_flight";
+    });
+    return response;
   }
 
   std::string record(const std::string& key, const std::string& pointer) {

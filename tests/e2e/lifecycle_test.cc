@@ -10,12 +10,7 @@ class Lifecycle : public GatewayFixture {
  protected:
   // Ready again and again until it is not: the drain starts some time after the signal.
   bool turns_unready() {
-    Deadline deadline = deadline_in(patience);
-    while (std::chrono::steady_clock::now() < deadline) {
-      if (gateway_->admin("/readyz").status == 503) return true;
-      std::this_thread::sleep_for(Milliseconds(2));
-    }
-    return false;
+    return eventually([this] { return gateway_->admin("/readyz").status == 503; });
   }
 };
 
@@ -140,7 +135,10 @@ TEST_F(Lifecycle, UnknownOutlivesItsRetentionAndFailedStaysRetryableAcrossAKill)
   EXPECT_EQ(post(key_b, "status=503").status, 503);
   gateway_->restart();
   EXPECT_EQ(post(key_b).status, 201);
-  std::this_thread::sleep_for(Milliseconds(1100));  // real time is what is tested here
+  std::string expiring = "a-key-that-expires";
+  EXPECT_EQ(post(expiring).status, 201);
+  EXPECT_EQ(post(expiring).header("Idempotency-Replayed"), "true");
+  EXPECT_TRUE(eventually([&] { return post(expiring).header("Idempotency-Replayed") == ""; }));
   EXPECT_EQ(code(post(key_a)), "outcome_unknown");
   EXPECT_EQ(arrivals(key_a), 1u);
 }

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "support/json_text.h"
+#include "support/waiting.h"
 
 namespace oncekey::test {
 namespace {
@@ -46,12 +47,8 @@ void GatewayProcess::start() {
 }
 
 void GatewayProcess::await_ready() {
-  Deadline deadline = deadline_in(patience);
-  while (admin("/readyz").status != 200) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      throw std::runtime_error("the gateway does not become ready:\n" + process_->output());
-    }
-    std::this_thread::sleep_for(Milliseconds(2));
+  if (!eventually([this] { return admin("/readyz").status == 200; })) {
+    throw std::runtime_error("the gateway does not become ready:\n" + process_->output());
   }
 }
 
