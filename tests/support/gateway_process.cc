@@ -36,6 +36,7 @@ void GatewayProcess::start() {
       oncekey_binary(), "serve",           "--config", config,
       "--listen",       "127.0.0.1:0",     "--admin",  "127.0.0.1:0",
       "--to",           options_.upstream, "--store",  options_.store};
+  words.insert(words.begin(), options_.launcher.begin(), options_.launcher.end());
   words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
   process_ = std::make_unique<Process>(words);
   auto line = process_->wait_for_line(

@@ -1,0 +1,89 @@
+// A store that cannot write: refuse before anything is dispatched, lose nothing that was, and go on
+// when it can write again (SPEC D7; Q 9).
+#include <sys/resource.h>
+
+#include "e2e/gateway_fixture.h"
+
+namespace oncekey::test {
+namespace {
+
+class StoreFailure : public GatewayFixture {
+ protected:
+  void serve_with_fragile_disk() {
+    gateway_ = std::make_unique<GatewayProcess>(GatewayProcess::Options{
+        .upstream = upstream_.url(),
+        .toml = "[timeouts]\nstore = \"300ms\"\n",
+        // Beyond the file size limit a write shall fail like one to a full disk, without a signal.
+        .launcher = {"/bin/sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"}});
+  }
+
+  // No file of the gateway can grow past `bytes` from now on.
+  void limit_files(rlim_t bytes) {
+    rlimit limit{};
+    ASSERT_EQ(::prlimit(gateway_->process().pid(), RLIMIT_FSIZE, nullptr, &limit), 0);
+    limit.rlim_cur = bytes;
+    ASSERT_EQ(::prlimit(gateway_->process().pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
+  }
+  void fill_disk() { limit_files(1); }
+  void free_disk() { limit_files(RLIM_INFINITY); }
+};
+
+TEST_F(StoreFailure, FullDiskRefusesBeforeDispatchAndServiceReturnsWithSpace) {
+  serve_with_fragile_disk();
+  HttpResponse before = post(key_a);
+  EXPECT_EQ(before.status, 201);
+  fill_disk();
+  HttpResponse refused = post(key_b);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(code(refused), "store_unavailable");
+  EXPECT_NE(refused.header("Retry-After"), "");
+  EXPECT_EQ(arrivals(key_b), 0u);
+  EXPECT_EQ(gateway_->send({.method = "GET"}).status, 201) << "unprotected requests go on";
+  free_disk();
+  HttpResponse after;
+  EXPECT_TRUE(eventually([&] {
+    after = post(key_b);
+    return after.status != 503;
+  })) << gateway_->process().output();
+  EXPECT_EQ(after.status, 201) << after.body;
+  EXPECT_EQ(arrivals(key_b), 1u);
+  EXPECT_EQ(post(key_a).body, before.body);
+}
+
+TEST_F(StoreFailure, ResultThatCannotBeRecordedYetIsNotAnsweredAndNotLost) {
+  serve_with_fragile_disk();
+  auto client = post_held(key_a, "gate");
+  fill_disk();
+  upstream_.open_gate("gate");
+  HttpResponse first = client->receive();
+  EXPECT_EQ(first.status, 503) << "an answer went out whose record is not durable";
+  free_disk();
+  HttpResponse retry;
+  EXPECT_TRUE(eventually([&] {
+    retry = post(key_a);
+    return retry.status == 201 || code(retry) == "outcome_unknown";
+  })) << retry.body;
+  EXPECT_EQ(arrivals(key_a), 1u);
+  if (retry.status == 201) {
+    EXPECT_EQ(retry.header("Idempotency-Replayed"), "true");
+  }
+}
+
+TEST_F(StoreFailure, KilledWhileTheDiskIsFullTheWorkIsUnknownNotRepeated) {
+  serve_with_fragile_disk();
+  HttpResponse acknowledged = post(key_b);
+  auto client = post_held(key_a, "gate");
+  fill_disk();
+  upstream_.open_gate("gate");
+  EXPECT_EQ(client->receive().status, 503);
+  EXPECT_EQ(post("refused-by-a-full-disk").status, 503);
+  gateway_->restart();
+  EXPECT_EQ(code(post(key_a)), "outcome_unknown");
+  EXPECT_EQ(post(key_b).body, acknowledged.body);
+  EXPECT_EQ(post("refused-by-a-full-disk").status, 201);
+  EXPECT_EQ(arrivals(key_a), 1u);
+  EXPECT_EQ(arrivals("refused-by-a-full-disk"), 1u);
+}
+
+}  // namespace
+}  // namespace oncekey::test
