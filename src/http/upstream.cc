@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -67,7 +68,7 @@ Task<UpstreamPool::Acquired> UpstreamPool::acquire() {
     // What the upstream closes as we send is ambiguous; this keeps that window small.
     if (connection->input.empty() && connection->stream.idle_usable()) {
       connection->reused = true;
-      co_return Acquired(std::move(connection));
+      co_return Acquired(lease(std::move(connection)));
     }
   }
   Acquired fresh = co_await connect();
@@ -99,16 +100,45 @@ Task<UpstreamPool::Acquired> UpstreamPool::connect() {
         continue;
       }
     }
-    co_return Acquired(std::move(connection));
+    co_return Acquired(lease(std::move(connection)));
   }
   co_return Acquired("cannot connect to the upstream: " + why);
 }
 
-void UpstreamPool::release(std::unique_ptr<UpstreamConnection> connection) {
-  if (idle_.size() >= options_.idle_max || !connection->input.empty()) return;
+UpstreamPool::Lease UpstreamPool::lease(std::unique_ptr<UpstreamConnection> connection) {
+  connection->active_index = active_.size();
+  active_.push_back(connection.get());
+  return Lease(connection.release(), Drop{this});
+}
+
+void UpstreamPool::forget_active(UpstreamConnection& connection) {
+  active_.back()->active_index = connection.active_index;
+  active_[connection.active_index] = active_.back();
+  active_.pop_back();
+}
+
+void UpstreamPool::Drop::operator()(UpstreamConnection* connection) const {
+  pool->forget_active(*connection);
+  delete connection;
+}
+
+void UpstreamPool::release(Lease lease) {
+  if (idle_.size() >= options_.idle_max || !lease->input.empty()) return;
+  std::unique_ptr<UpstreamConnection> connection(lease.release());
+  forget_active(*connection);
   connection->idle_since = loop_.now();
   connection->input.release_if_empty();
   idle_.push_back(std::move(connection));
+}
+
+void UpstreamPool::cancel_active() {
+  std::vector<UpstreamConnection*> connections = active_;
+  for (UpstreamConnection* connection : connections) {
+    // Ending one may drop others: only those still there may be touched.
+    if (std::find(active_.begin(), active_.end(), connection) != active_.end()) {
+      connection->stream.cancel();
+    }
+  }
 }
 
 Task<UpstreamConnection::HeadResult> UpstreamConnection::read_head(std::string_view request_method,

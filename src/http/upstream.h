@@ -55,6 +55,7 @@ struct UpstreamConnection {
   ResponseHead head;
   SteadyMs idle_since = 0;
   bool reused = false;
+  std::size_t active_index = 0;  // the pool's
 
   // Reads one head, also an interim one, and starts its body. The error says what went wrong.
   struct HeadResult {
@@ -71,13 +72,22 @@ class UpstreamPool {
  public:
   UpstreamPool(Loop& loop, const UpstreamAddress& address, UpstreamOptions options);
 
-  using Acquired = Result<std::unique_ptr<UpstreamConnection>, std::string>;
+  // Gives the connection up when it is dropped without release().
+  struct Drop {
+    UpstreamPool* pool = nullptr;
+    void operator()(UpstreamConnection* connection) const;
+  };
+  using Lease = std::unique_ptr<UpstreamConnection, Drop>;
+  using Acquired = Result<Lease, std::string>;
   // An idle connection that is still good, or a new one. Nothing has been sent on it for this
   // request; the error means that nothing will be.
   Task<Acquired> acquire();
 
-  // Gives a connection back after a complete exchange. Others are just destroyed.
-  void release(std::unique_ptr<UpstreamConnection> connection);
+  // Gives a connection back after a complete exchange. Others are just dropped.
+  void release(Lease lease);
+
+  // Ends every exchange under way as `cancelled`: for the end of the grace time.
+  void cancel_active();
 
   const UpstreamOptions& options() const { return options_; }
   std::size_t idle() const { return idle_.size(); }
@@ -85,11 +95,14 @@ class UpstreamPool {
 
  private:
   Task<Acquired> connect();
+  Lease lease(std::unique_ptr<UpstreamConnection> connection);
+  void forget_active(UpstreamConnection& connection);
 
   Loop& loop_;
   const UpstreamAddress& address_;
   UpstreamOptions options_;
   std::vector<std::unique_ptr<UpstreamConnection>> idle_;  // the most recently used is last
+  std::vector<UpstreamConnection*> active_;
 };
 
 }  // namespace oncekey::http

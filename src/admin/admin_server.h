@@ -1,0 +1,35 @@
+// The operators' port: health, metrics and a look at the records. A thread and a loop of its own, so
+// that it answers however busy the gateway is.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "admin/admin_handler.h"
+#include "gateway/commit_gate.h"
+#include "gateway/service.h"
+#include "http/server.h"
+
+namespace oncekey::admin {
+
+class AdminServer {
+ public:
+  // Binds `listen`; throws std::runtime_error when it cannot.
+  AdminServer(gateway::Service& service, const std::string& listen);
+  ~AdminServer();
+
+  std::string address() const { return listener_->address(); }
+
+ private:
+  http::Loop loop_;
+  gateway::CommitGate gate_;
+  AdminHandler handler_;
+  http::ServerOptions options_;
+  http::ServerStats stats_;
+  http::ConnectionSet connections_;
+  std::unique_ptr<http::Listener> listener_;
+  std::thread thread_;
+};
+
+}  // namespace oncekey::admin

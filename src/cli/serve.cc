@@ -1,0 +1,118 @@
+#include "cli/serve.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include "admin/admin_server.h"
+#include "gateway/secret.h"
+#include "gateway/service.h"
+#include "store/open.h"
+
+namespace oncekey::cli {
+
+namespace {
+
+constexpr int exit_good = 0;
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+
+sigset_t ending_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+// Every connection is a descriptor, and the usual soft limit of 1024 is soon reached.
+void raise_descriptor_limit() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int fail(std::string_view message, int code) {
+  std::fprintf(stderr, "oncekey: %.*s\n", static_cast<int>(message.size()), message.data());
+  return code;
+}
+
+// The second signal ends at once; what is then in flight is found by the next start.
+void end_at_second_signal(gateway::Log& log) {
+  std::thread([&log] {
+    sigset_t signals = ending_signals();
+    int signal = 0;
+    ::sigwait(&signals, &signal);
+    log.event(gateway::LogLevel::warn, "killed",
+              {{"reason", std::string_view("a second signal")}});
+    ::_exit(128 + signal);
+  }).detach();
+}
+
+int serve_until_signal(gateway::Service& service, const gateway::Config& config,
+                       gateway::Log& log) {
+  DurationMs grace_ms = config.timeouts.grace_ms;
+  service.start();
+  admin::AdminServer admin(service, config.admin);
+  std::string listen = service.address(), admin_address = admin.address();
+  EngineInfo engine = service.engine_info();
+  log.event(gateway::LogLevel::info, "listening",
+            {{"listen", std::string_view(listen)},
+             {"admin", std::string_view(admin_address)},
+             {"upstream", std::string_view(config.upstream)},
+             {"store", std::string_view(config.store)},
+             {"durability", std::string_view(engine.durability)},
+             {"pid", static_cast<std::int64_t>(::getpid())}});
+
+  sigset_t signals = ending_signals();
+  int signal = 0;
+  ::sigwait(&signals, &signal);
+  log.event(gateway::LogLevel::info, "draining",
+            {{"signal", static_cast<std::int64_t>(signal)}, {"grace_ms", grace_ms}});
+  end_at_second_signal(log);
+  gateway::DrainCounts counts = service.drain(grace_ms);
+  log.event(gateway::LogLevel::info, "stopped",
+            {{"finished", static_cast<std::int64_t>(counts.finished)},
+             {"unknown", static_cast<std::int64_t>(counts.unknown)},
+             {"clean", counts.clean}});
+  if (!counts.clean) ::_exit(exit_failed);  // coroutines are still suspended; the store is durable
+  return exit_good;
+}
+
+}  // namespace
+
+int run_serve(const gateway::Config& config) {
+  sigset_t signals = ending_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread: only sigwait sees them
+  ::signal(SIGPIPE, SIG_IGN);
+  raise_descriptor_limit();
+  gateway::Log log(config.log_format, config.log_level);
+
+  gateway::SecretSources sources;
+  sources.file = config.secret_file;
+  if (const char* secret = std::getenv("ONCEKEY_SECRET")) sources.environment = secret;
+  sources.folder = gateway::store_folder(config.store);
+  auto secret = gateway::obtain_secret(sources, gateway::system_random);
+  if (!secret) {
+    return fail(secret.error().message + "\n  hint: " + secret.error().hint, exit_usage);
+  }
+  for (const std::string& warning : secret->warnings) {
+    log.event(gateway::LogLevel::warn, "secret", {{"warning", std::string_view(warning)}});
+  }
+  auto engine = store::open_engine(config.store, store::OpenOptions{gateway::wall_now_ms});
+  if (!engine) return fail(engine.error(), exit_failed);
+  try {
+    gateway::Service service(config, secret->bytes, std::move(*engine), log);
+    return serve_until_signal(service, config, log);
+  } catch (const std::runtime_error& error) {
+    return fail(error.what(), exit_failed);
+  }
+}
+
+}  // namespace oncekey::cli

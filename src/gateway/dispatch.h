@@ -1,0 +1,32 @@
+// One protected request to the upstream, and what came of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/context.h"
+#include "gateway/forward.h"
+#include "http/exchange.h"
+
+namespace oncekey::gateway {
+
+struct DispatchResult {
+  enum class Kind {
+    answer,    // whole: head in `connection`, body in `body`
+    oversize,  // head and the first bytes; the rest is still to come
+    silence,   // no whole answer
+  };
+  Kind kind = Kind::silence;
+  bool any_byte_sent = false;
+  bool timed_out = false;
+  std::string error;  // silence: what happened
+  http::UpstreamPool::Lease connection;
+  std::string body;
+};
+
+// Sends the request once. It is tried on another connection only when not one byte of it left.
+http::Task<DispatchResult> dispatch(const Context& context, http::Exchange& exchange,
+                                    const RouteConfig& route, const ForwardContext& forward,
+                                    std::string_view body);
+
+}  // namespace oncekey::gateway

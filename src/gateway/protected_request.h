@@ -1,0 +1,55 @@
+// The life of one protected request: key, tenant, body, fingerprint, reserve, dispatch, settle,
+// answer. The order of the last four is the product.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gateway/context.h"
+#include "gateway/dispatch.h"
+#include "gateway/trace.h"
+#include "http/exchange.h"
+
+namespace oncekey::gateway {
+
+class ProtectedRequest {
+ public:
+  ProtectedRequest(const Context& context, http::Exchange& exchange, const Route& route);
+
+  // False: the key is optional and absent, and nothing was done; the request passes unprotected.
+  http::Task<bool> run();
+
+ private:
+  enum class KeyFound { yes, in_body, absent, refused };
+
+  http::Task<KeyFound> find_key();
+  http::Task<bool> read_body();
+  http::Task<bool> find_key_in_body();
+  http::Task<bool> find_tenant();
+  http::Task<void> reserve();
+  http::Task<void> execute(Execute hold);
+  http::Task<void> replay(const Replay& stored);
+  http::Task<bool> settle(const Execute& hold, const Verdict& verdict, std::string_view outcome);
+  http::Task<void> answer_with_upstream(DispatchResult& result, TimestampMs expires_at);
+  http::Task<void> answer(Decision decision, AnswerCase answer_case, std::string_view detail = {},
+                          std::optional<DurationMs> retry_after_ms = {}, int status = 0);
+  Reserve make_reserve() const;
+  void add_idempotency_fields(http::ResponseStart& start, TimestampMs expires_at) const;
+  void write_log();
+
+  const Context& context_;
+  http::Exchange& exchange_;
+  const RouteConfig& route_;
+  std::int64_t started_us_;
+  Trace trace_;
+  RecordId id_;
+  std::string_view sent_key_;  // as the client wrote it; empty when the key was in the body
+  std::string body_;
+  Fingerprint fingerprint_;
+  TimestampMs settled_expires_at_ = 0;
+  RequestLine line_;
+  std::string error_;
+};
+
+}  // namespace oncekey::gateway

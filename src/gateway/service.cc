@@ -1,0 +1,213 @@
+#include "gateway/service.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "gateway/policy.h"
+#include "gateway/trace.h"
+
+namespace oncekey::gateway {
+
+namespace {
+
+constexpr std::uint32_t threads_default_max = 4;
+constexpr std::size_t sweep_batch = 1000;
+constexpr std::size_t reap_batch = 1000;
+constexpr auto sweep_every = std::chrono::milliseconds(500);
+constexpr auto reap_every = std::chrono::seconds(5);
+// After the grace time: how long the store may take to record the cut-off requests.
+constexpr auto cut_off_limit = std::chrono::seconds(5);
+constexpr auto close_limit = std::chrono::seconds(2);
+
+std::uint32_t thread_count(const Config& config) {
+  if (config.threads > 0) return config.threads;
+  return std::clamp(std::thread::hardware_concurrency(), 1u, threads_default_max);
+}
+
+// Host and process for people, a random part so that no two runs are ever taken for one.
+std::string owner_name() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return std::string(host) + "/" + std::to_string(::getpid()) + "/" + random_uuid().substr(0, 8);
+}
+
+http::HttpUrl upstream_url(const Config& config) {
+  auto url = http::parse_http_url(config.upstream);
+  if (!url) throw std::runtime_error("upstream: " + url.error());
+  return *url;
+}
+
+http::ServerOptions server_options(const Config& config) {
+  http::ServerOptions options;
+  options.head = {config.limits.header_block, config.limits.header_count};
+  options.timeouts = {config.timeouts.header_ms, config.timeouts.body_ms, config.timeouts.idle_ms,
+                      config.timeouts.write_ms};
+  options.connections_max = config.limits.connections;
+  return options;
+}
+
+http::UpstreamOptions upstream_options(const Config& config) {
+  http::UpstreamOptions options;
+  options.connect_ms = config.timeouts.connect_ms;
+  options.idle_ms = config.timeouts.upstream_idle_ms;
+  options.idle_max = config.limits.upstream_connections_idle;
+  return options;
+}
+
+}  // namespace
+
+// One I/O thread with everything it uses.
+struct Service::Worker {
+  explicit Worker(Service& service)
+      : pool(loop, *service.upstream_, upstream_options(service.config_)),
+        gate(loop, *service.committer_),
+        requests(loop, service.log_),
+        context{service.config_, service.routes_,  service.secret_,  service.fingerprinter_,
+                service.policy_, service.base_path_, service.owner_, loop,
+                pool,            gate,             requests,         service.log_,
+                service.metrics_, service.cache_,  service.signals_},
+        gateway(context),
+        connections(loop, gateway, service.server_options_, service.stats_) {}
+
+  http::Loop loop;
+  http::UpstreamPool pool;
+  CommitGate gate;
+  RequestLog requests;
+  Context context;
+  Gateway gateway;
+  http::ConnectionSet connections;
+  std::thread thread;
+};
+
+Service::Service(const Config& config, std::string secret, std::unique_ptr<Engine> engine, Log& log)
+    : config_(config),
+      secret_(std::move(secret)),
+      log_(log),
+      routes_(config_.routes),
+      fingerprinter_(secret_),
+      policy_{policy_json(config_), policy_html(config_)},
+      owner_(owner_name()),
+      base_path_(upstream_url(config_).base_path),
+      cache_(config_.replay_cache_bytes),
+      server_options_(server_options(config_)),
+      upstream_(std::make_unique<http::UpstreamAddress>(upstream_url(config_).host_port)),
+      engine_(std::move(engine)),
+      committer_(std::make_unique<store::Committer>(*engine_, wall_now_ms)) {
+  for (std::uint32_t i = 0; i < thread_count(config_); ++i) {
+    workers_.push_back(std::make_unique<Worker>(*this));
+  }
+  auto addresses = http::resolve(config_.listen);
+  if (!addresses) throw std::runtime_error("listen: " + addresses.error());
+  listener_ = std::make_unique<http::Listener>(workers_[0]->loop, addresses->front(), stats_,
+                                               server_options_);
+}
+
+Service::~Service() {
+  sweeper_.reset();
+  reaper_.reset();
+  for (auto& worker : workers_) {
+    if (!worker->thread.joinable()) continue;
+    worker->loop.stop();
+    worker->thread.join();
+  }
+  committer_.reset();  // delivers to the workers' gates, so before them
+}
+
+void Service::start() {
+  report_orphans();
+  std::vector<http::ConnectionSet*> sets;
+  std::vector<http::Loop*> loops;
+  for (auto& worker : workers_) {
+    sets.push_back(&worker->connections);
+    loops.push_back(&worker->loop);
+  }
+  listener_->serve(sets, loops);
+  for (auto& worker : workers_) {
+    worker->thread = std::thread([&loop = worker->loop] { loop.run(); });
+  }
+  start_roles();
+}
+
+void Service::report_orphans() {
+  std::vector<RecordId> orphans = engine_->take_orphans();
+  metrics_.orphans(orphans.size());
+  for (const RecordId& id : orphans) {
+    log_.event(LogLevel::warn, "orphan",
+               {{"key", std::string_view(id.key)},
+                {"tenant", std::string_view(id.scope)},
+                {"state", std::string_view("unknown")},
+                {"reason", std::string_view("in progress when an earlier run ended")}});
+  }
+}
+
+void Service::start_roles() {
+  sweeper_ = std::make_unique<recovery::Role>(sweep_every, [this] {
+    auto swept = recovery::sweep_once(*committer_, sweep_batch);
+    if (!swept) return false;
+    metrics_.swept(swept->size());
+    for (const RecordId& id : *swept) {
+      log_.event(LogLevel::warn, "lease_over",
+                 {{"key", std::string_view(id.key)},
+                  {"tenant", std::string_view(id.scope)},
+                  {"state", std::string_view("unknown")}});
+    }
+    return swept->size() == sweep_batch;
+  });
+  reaper_ = std::make_unique<recovery::Role>(reap_every, [this] {
+    auto reaped = recovery::reap_once(*committer_, reap_batch);
+    if (!reaped) return false;
+    metrics_.reaped(*reaped);
+    return *reaped == reap_batch;
+  });
+}
+
+template <class Work>
+void Service::post_to_all(Work work) {
+  for (auto& worker : workers_) {
+    worker->loop.post([work, raw = worker.get()] { work(*raw); });
+  }
+}
+
+bool Service::wait_for_idle(std::chrono::milliseconds limit, std::atomic<std::uint64_t>& count) {
+  auto until = std::chrono::steady_clock::now() + limit;
+  while (count > 0) {
+    if (std::chrono::steady_clock::now() >= until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+DrainCounts Service::drain(DurationMs grace_ms) {
+  draining_ = true;
+  DrainCounts counts;
+  std::uint64_t running = stats_.exchanges_running;
+  workers_[0]->loop.post([this] { listener_->close(); });
+  post_to_all([](Worker& worker) { worker.connections.drain(); });
+  if (!wait_for_idle(std::chrono::milliseconds(grace_ms), stats_.exchanges_running)) {
+    counts.unknown = stats_.exchanges_running;
+    post_to_all([](Worker& worker) { worker.pool.cancel_active(); });
+    counts.clean = wait_for_idle(cut_off_limit, stats_.exchanges_running);
+  }
+  counts.finished = running > counts.unknown ? running - counts.unknown : 0;
+  if (!wait_for_idle(close_limit, stats_.connections_open)) {
+    post_to_all([](Worker& worker) { worker.connections.abort(); });
+    counts.clean = wait_for_idle(close_limit, stats_.connections_open) && counts.clean;
+  }
+  sweeper_.reset();
+  reaper_.reset();
+  for (auto& worker : workers_) {
+    worker->loop.post([raw = worker.get()] { raw->pool.close_idle(); });
+    worker->loop.stop();
+    worker->thread.join();
+    worker->requests.flush();
+  }
+  return counts;
+}
+
+std::string Service::metrics_text() const {
+  return metrics_.text(committer_->stats(), engine_->stats(), stats_);
+}
+
+}  // namespace oncekey::gateway

@@ -1,0 +1,78 @@
+// The running gateway: loops, store, listener and background roles, wired together.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gateway/config.h"
+#include "gateway/context.h"
+#include "gateway/gateway.h"
+#include "http/server.h"
+#include "oncekey/store.h"
+#include "recovery/role.h"
+#include "store/committer.h"
+
+namespace oncekey::gateway {
+
+struct DrainCounts {
+  std::uint64_t finished = 0;  // in-flight requests that ended by themselves
+  std::uint64_t unknown = 0;   // those that were cut off; their outcome is unknown
+  bool clean = true;           // every request ended and was recorded
+};
+
+class Service {
+ public:
+  // `config.routes` is complete. Binds the listening socket; throws std::runtime_error with a
+  // sentence for operators when it cannot.
+  Service(const Config& config, std::string secret, std::unique_ptr<Engine> engine, Log& log);
+  ~Service();
+
+  void start();
+  // Stops accepting, lets requests finish for `grace_ms`, ends the rest as unknown. Then every loop
+  // has stopped.
+  DrainCounts drain(DurationMs grace_ms);
+
+  std::string address() const { return listener_->address(); }
+  bool draining() const { return draining_; }
+  store::Committer& committer() { return *committer_; }
+  std::string metrics_text() const;
+  EngineInfo engine_info() const { return engine_->info(); }
+  const Config& config() const { return config_; }
+
+ private:
+  struct Worker;
+
+  void report_orphans();
+  void start_roles();
+  bool wait_for_idle(std::chrono::milliseconds limit, std::atomic<std::uint64_t>& count);
+  template <class Work>
+  void post_to_all(Work work);
+
+  Config config_;
+  std::string secret_;
+  Log& log_;
+  RouteTable routes_;
+  Fingerprinter fingerprinter_;
+  PolicyDocuments policy_;
+  std::string owner_;
+  std::string base_path_;
+  Metrics metrics_;
+  ReplayCache cache_;
+  SettleSignals signals_;
+  http::ServerOptions server_options_;
+  http::ServerStats stats_;
+  std::unique_ptr<http::UpstreamAddress> upstream_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<store::Committer> committer_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<http::Listener> listener_;
+  std::unique_ptr<recovery::Role> sweeper_;
+  std::unique_ptr<recovery::Role> reaper_;
+  std::atomic<bool> draining_{false};
+};
+
+}  // namespace oncekey::gateway

@@ -1,0 +1,70 @@
+#include "gateway/settlement.h"
+
+#include "http/sleep.h"
+
+namespace oncekey::gateway {
+
+namespace {
+
+constexpr http::SteadyMs retry_every_ms = 200;
+
+http::Task<Settlement> settle_once(const Context& context, const RecordId& id, Fence fence,
+                                   const Verdict& verdict, http::SteadyMs deadline) {
+  Settle settle;
+  settle.id = id;
+  settle.fence = fence;
+  settle.verdict = verdict;
+  CommitGate::Commit commit = context.gate.commit(std::move(settle), deadline);
+  Operation& done = co_await commit;
+  SettleOutcome& outcome = std::get<Settle>(done).outcome;
+  Settlement result;
+  if (auto* settled = std::get_if<Settled>(&outcome)) {
+    result.kind = Settlement::Kind::settled;
+    result.expires_at = settled->expires_at;
+  } else if (std::holds_alternative<StaleFence>(outcome)) {
+    result.kind = Settlement::Kind::stale;
+    context.metrics.stale_settle();
+    context.log.event(LogLevel::warn, "stale_settle",
+                      {{"key", std::string_view(id.key)},
+                       {"tenant", std::string_view(id.scope)},
+                       {"reason", std::string_view("the lease ran out and the record was swept")}});
+  } else {
+    result.error = std::get<Unavailable>(outcome).reason;
+    context.metrics.store_error();
+  }
+  co_return result;
+}
+
+http::Task<void> settle_until_done(const Context& context, RecordId id, Fence fence,
+                                   Verdict verdict) {
+  for (;;) {
+    http::Sleep pause(context.loop, retry_every_ms);
+    co_await pause;
+    http::SteadyMs deadline = context.loop.now() + context.config.timeouts.store_ms;
+    Settlement result = co_await settle_once(context, id, fence, verdict, deadline);
+    if (result.kind == Settlement::Kind::pending) continue;
+    context.log.event(LogLevel::warn, "settled_late",
+                      {{"key", std::string_view(id.key)}, {"tenant", std::string_view(id.scope)}});
+    context.signals.notify(id);
+    co_return;
+  }
+}
+
+}  // namespace
+
+http::Task<Settlement> settle_within_patience(const Context& context, const RecordId& id,
+                                              Fence fence, const Verdict& verdict) {
+  http::SteadyMs patience = context.loop.now() + context.config.timeouts.store_ms;
+  for (;;) {
+    Settlement result = co_await settle_once(context, id, fence, verdict, patience);
+    if (result.kind != Settlement::Kind::pending) co_return result;
+    if (context.loop.now() + retry_every_ms >= patience) {
+      spawn(settle_until_done(context, id, fence, verdict));
+      co_return result;
+    }
+    http::Sleep pause(context.loop, retry_every_ms);
+    co_await pause;
+  }
+}
+
+}  // namespace oncekey::gateway

@@ -1,0 +1,51 @@
+#include "gateway/tunnel.h"
+
+#include <coroutine>
+
+namespace oncekey::gateway {
+
+namespace {
+
+// Resumes a coroutine when both directions have ended.
+struct Join {
+  int running = 2;
+  std::coroutine_handle<> waiting;
+
+  void arrive() {
+    if (--running == 0 && waiting) waiting.resume();
+  }
+  bool await_ready() const { return running == 0; }
+  void await_suspend(std::coroutine_handle<> handle) { waiting = handle; }
+  void await_resume() const {}
+};
+
+http::Task<void> pump(http::Stream& from, http::ByteBuffer& input, http::Stream& to,
+                      http::SteadyMs idle_ms, Join& join) {
+  for (;;) {
+    if (!input.empty()) {
+      http::SteadyMs deadline = to.loop().now() + idle_ms;
+      http::IoResult sent = co_await to.write(input.data(), {}, deadline);
+      if (!sent.ok()) break;
+      input.consume(input.size());
+    }
+    std::span<char> room = input.prepare();
+    http::IoResult got = co_await from.read(room, from.loop().now() + idle_ms);
+    if (!got.ok()) break;
+    input.commit(got.bytes);
+  }
+  to.shutdown_write();
+  join.arrive();
+}
+
+}  // namespace
+
+http::Task<void> run_tunnel(http::Stream& client, http::ByteBuffer& client_input,
+                            http::Stream& upstream, http::ByteBuffer& upstream_input,
+                            http::SteadyMs idle_ms) {
+  Join join;
+  spawn(pump(client, client_input, upstream, idle_ms, join));
+  spawn(pump(upstream, upstream_input, client, idle_ms, join));
+  co_await join;
+}
+
+}  // namespace oncekey::gateway

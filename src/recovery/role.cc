@@ -1,0 +1,47 @@
+#include "recovery/role.h"
+
+namespace oncekey::recovery {
+
+std::optional<std::vector<RecordId>> sweep_once(store::Committer& committer, std::size_t limit) {
+  Sweep sweep;
+  sweep.limit = limit;
+  Operation operation = std::move(sweep);
+  committer.apply_now(operation);
+  auto* swept = std::get_if<std::vector<RecordId>>(&std::get<Sweep>(operation).outcome);
+  if (!swept) return std::nullopt;
+  return std::move(*swept);
+}
+
+std::optional<std::size_t> reap_once(store::Committer& committer, std::size_t limit) {
+  Reap reap;
+  reap.limit = limit;
+  Operation operation = std::move(reap);
+  committer.apply_now(operation);
+  auto* reaped = std::get_if<std::size_t>(&std::get<Reap>(operation).outcome);
+  if (!reaped) return std::nullopt;
+  return *reaped;
+}
+
+Role::Role(std::chrono::milliseconds every, std::function<bool()> run_once)
+    : every_(every), run_once_(std::move(run_once)), thread_([this] { run(); }) {}
+
+Role::~Role() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stop_signal_.notify_all();
+  thread_.join();
+}
+
+void Role::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    bool more = run_once_();
+    lock.lock();
+    if (!more) stop_signal_.wait_for(lock, every_, [this] { return stopping_; });
+  }
+}
+
+}  // namespace oncekey::recovery
