@@ -1,0 +1,80 @@
+#include "cli/serve_options.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+
+#include "cli/exit_code.h"
+#include "gateway/config_file.h"
+
+namespace oncekey::cli {
+namespace {
+
+struct Flag {
+  const char* name;
+  const char* setting;
+  const char* value;
+  const char* help;
+};
+
+constexpr Flag flags[] = {
+    {"--to", "upstream", "URL", "the service to protect, http://host:port"},
+    {"--listen", "listen", "HOST:PORT", "where clients connect [127.0.0.1:8080]"},
+    {"--admin", "admin", "HOST:PORT", "health, metrics, look-up [127.0.0.1:8081]"},
+    {"--store", "store", "STORE", "rocksdb:PATH or memory: [rocksdb:./oncekey-data]"},
+    {"--log-level", "log.level", "LEVEL", "debug, info, warn, error or off [info]"},
+    {"--log-format", "log.format", "FORMAT", "json or text [json]"},
+    {"--threads", "threads", "N", "I/O threads; 0: one per core, at most 4 [0]"},
+    {"--settle-sync", "settle_sync", "WHEN", "before_answer or soon [before_answer]"},
+};
+
+}  // namespace
+
+Surroundings process_surroundings() {
+  return {environ, std::cout, std::cerr};
+}
+
+Result<ServeOptions, int> parse_serve_options(int argc, const char* const* argv,
+                                              const Surroundings& surroundings) {
+  CLI::App app("Make the HTTP service behind it safe to retry.", "oncekey serve");
+  app.footer(
+      "Flags win over the environment (ONCEKEY_LISTEN, ...), which wins over the file.\n"
+      "docs/configuration.md explains every setting.");
+  std::string config_file;
+  app.add_option("--config", config_file, "configuration file (TOML)")->type_name("FILE");
+  std::map<std::string, std::string> values;
+  for (const Flag& flag : flags) {
+    app.add_option(flag.name, values[flag.name], flag.help)->type_name(flag.value);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const bool asked_for_help = error.get_exit_code() == 0;
+    app.exit(error, surroundings.out, surroundings.err);
+    return asked_for_help ? exit_good : exit_usage;
+  }
+
+  gateway::ConfigDraft draft;
+  if (app.count("--config") > 0) gateway::read_config_file(draft, config_file);
+  gateway::read_environment(draft, surroundings.environment);
+  for (const Flag& flag : flags) {
+    if (app.count(flag.name) == 0) continue;
+    gateway::set_from_text(draft, flag.setting, values[flag.name], {flag.name, 0, 0});
+  }
+  auto loaded = gateway::finish_config(std::move(draft), gateway::Upstream::required);
+  if (!loaded) {
+    for (const gateway::ConfigError& error : loaded.error()) {
+      surroundings.err << to_string(error) << '\n';
+    }
+    return exit_usage;
+  }
+  return ServeOptions{loaded->config, loaded->warnings, config_file};
+}
+
+Result<ServeOptions, int> parse_serve_options(int argc, char** argv) {
+  return parse_serve_options(argc, argv, process_surroundings());
+}
+
+}  // namespace oncekey::cli

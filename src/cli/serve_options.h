@@ -1,0 +1,32 @@
+// What `oncekey serve` was told: flags over environment over file over defaults.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "gateway/config_draft.h"
+#include "oncekey/result.h"
+
+namespace oncekey::cli {
+
+struct ServeOptions {
+  gateway::Config config;
+  gateway::ConfigErrors warnings;  // for the log at start
+  std::string config_file;         // "": none
+};
+
+// Where a command reads and writes besides its arguments.
+struct Surroundings {
+  const char* const* environment;  // as environ: NAME=VALUE, ended by a null
+  std::ostream& out;
+  std::ostream& err;
+};
+Surroundings process_surroundings();
+
+// `argv[0]` is the command's own name ("serve"). The error is the exit code to end with, after
+// everything that was wrong has been printed; 0 when only --help was asked for.
+Result<ServeOptions, int> parse_serve_options(int argc, const char* const* argv,
+                                              const Surroundings& surroundings);
+Result<ServeOptions, int> parse_serve_options(int argc, char** argv);
+
+}  // namespace oncekey::cli
