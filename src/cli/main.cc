@@ -1,18 +1,46 @@
 // Dispatches to the commands; each has a file of its own.
 #include <cstdio>
-#include <cstring>
+#include <string_view>
 
+#include "cli/check.h"
 #include "cli/serve.h"
+#include "cli/serve_options.h"
+
+namespace {
+
+constexpr std::string_view usage =
+    R"(oncekey makes state-changing HTTP APIs safe to retry.
+
+  oncekey serve --to http://127.0.0.1:3000   a gateway before that service, on 127.0.0.1:8080
+  oncekey serve --config oncekey.toml        the same, configured
+  oncekey check --config oncekey.toml        what a configuration means, and what is wrong with it
+  oncekey demo                               a sample service, the gateway and a tour
+  oncekey version
+
+Every command explains itself with --help.
+)";
+
+int serve(int argc, char** argv) {
+  auto options = oncekey::cli::parse_serve_options(argc, argv);
+  if (!options) return options.error();
+  return oncekey::cli::run_serve(*options);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-  oncekey::gateway::Config config;
-  for (int i = 2; i + 1 < argc; i += 2) {
-    if (!std::strcmp(argv[i], "--to")) config.upstream = argv[i + 1];
-    if (!std::strcmp(argv[i], "--listen")) config.listen = argv[i + 1];
-    if (!std::strcmp(argv[i], "--admin")) config.admin = argv[i + 1];
-    if (!std::strcmp(argv[i], "--store")) config.store = argv[i + 1];
-    if (!std::strcmp(argv[i], "--threads")) config.threads = atoi(argv[i + 1]);
-    if (!std::strcmp(argv[i], "--log-level")) config.log_level = oncekey::gateway::LogLevel::warn;
+  std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "serve") return serve(argc - 1, argv + 1);
+  if (command == "check") return oncekey::cli::run_check(argc - 1, argv + 1);
+  if (command == "version" || command == "--version") {
+    std::puts("oncekey " ONCEKEY_VERSION);
+    return 0;
   }
-  return oncekey::cli::run_serve(config);
+  bool asked = command == "help" || command == "--help" || command == "-h";
+  if (!asked && !command.empty()) {
+    std::fprintf(stderr, "oncekey: there is no command \"%.*s\"\n\n",
+                 static_cast<int>(command.size()), command.data());
+  }
+  std::fwrite(usage.data(), 1, usage.size(), asked ? stdout : stderr);
+  return asked ? 0 : 2;
 }

@@ -87,7 +87,8 @@ int serve_until_signal(gateway::Service& service, const gateway::Config& config,
 
 }  // namespace
 
-int run_serve(const gateway::Config& config) {
+int run_serve(const ServeOptions& options) {
+  const gateway::Config& config = options.config;
   sigset_t signals = ending_signals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread: only sigwait sees them
   ::signal(SIGPIPE, SIG_IGN);
@@ -104,6 +105,10 @@ int run_serve(const gateway::Config& config) {
   }
   for (const std::string& warning : secret->warnings) {
     log.event(gateway::LogLevel::warn, "secret", {{"warning", std::string_view(warning)}});
+  }
+  for (const gateway::ConfigError& warning : options.warnings) {
+    std::string text = to_string(warning);
+    log.event(gateway::LogLevel::warn, "configuration", {{"warning", std::string_view(text)}});
   }
   auto engine = store::open_engine(config.store, store::OpenOptions{gateway::wall_now_ms});
   if (!engine) return fail(engine.error(), exit_failed);
