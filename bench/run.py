@@ -27,16 +27,19 @@ ROOT = Path(__file__).resolve().parent.parent
 def arguments():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one round of 4 s, without the long store runs")
-    parser.add_argument("--seconds", type=int, default=8, help="length of each run (8)")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds; the figures are medians (3)")
+    parser.add_argument("--seconds", type=int, help="length of each run (8)")
+    parser.add_argument("--rounds", type=int, help="rounds; the figures are medians (3)")
     parser.add_argument("--skip-store", action="store_true", help="leave out the 2 M and 5 M key runs")
     parser.add_argument("--only-store", action="store_true", help="leave out everything that sends requests")
     parser.add_argument("--only-nginx", action="store_true", help="measure the peer alone")
     parser.add_argument("--data", type=Path, default=ROOT / "build", help="where the data directories go (build)")
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="where the programs are (build)")
     options = parser.parse_args()
-    if options.quick:
-        options.seconds, options.rounds, options.skip_store = 4, 1, True
+    if options.seconds is None:
+        options.seconds = 4 if options.quick else 8
+    if options.rounds is None:
+        options.rounds = 1 if options.quick else 3
+    options.skip_store = options.skip_store or options.quick
     if options.seconds < 1 or options.rounds < 1:
         parser.error("--seconds and --rounds take numbers above 0")
     return options
