@@ -10,6 +10,7 @@
 #include "boundary/json_lexer.h"
 #include "boundary/json_pointer.h"
 #include "boundary/json_writer.h"
+#include "boundary/reused_buffer.h"
 #include "boundary/utf8.h"
 
 namespace oncekey {
@@ -44,6 +45,13 @@ struct Workspace {
   std::vector<std::uint32_t> active;
   PointerSet include;
   PointerSet exclude;
+
+  void release_large() {
+    release_if_large(unescaped);
+    release_if_large(names);
+    release_if_large(sorted);
+    release_if_large(members);
+  }
 };
 
 class Canonicalizer {
@@ -292,7 +300,9 @@ bool canonicalize_json(std::string_view document, const FingerprintRules& rules,
   thread_local Workspace workspace;
   out.clear();
   if (!simdjson::validate_utf8(document.data(), document.size())) return false;
-  return Canonicalizer(document, workspace, out, form).run(rules);
+  const bool done = Canonicalizer(document, workspace, out, form).run(rules);
+  workspace.release_large();
+  return done;
 }
 
 std::optional<std::string> canonical_json(std::string_view document, const FingerprintRules& rules,

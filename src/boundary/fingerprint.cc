@@ -11,6 +11,7 @@
 #include "boundary/form.h"
 #include "boundary/length_prefix.h"
 #include "boundary/media_type.h"
+#include "boundary/reused_buffer.h"
 #include "oncekey/assert.h"
 
 namespace oncekey {
@@ -115,6 +116,8 @@ Fingerprint Fingerprinter::compute(const FingerprintInput& input,
   ONCEKEY_ASSERT(
       EVP_MAC_final(context, fingerprint.digest.data(), &size, fingerprint.digest.size()) == 1);
   ONCEKEY_ASSERT(size == fingerprint.digest.size());
+  release_if_large(body);
+  release_if_large(message);
   return fingerprint;
 }
 

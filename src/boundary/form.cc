@@ -5,6 +5,7 @@
 
 #include "boundary/ascii.h"
 #include "boundary/length_prefix.h"
+#include "boundary/reused_buffer.h"
 
 namespace oncekey {
 namespace {
@@ -71,6 +72,8 @@ void group_by_base_name(Workspace& work) {
 
 bool canonicalize_form(std::string_view body, std::string& out) {
   thread_local Workspace work;
+  release_if_large(work.text);
+  release_if_large(work.fields);
   work.text.clear();
   work.fields.clear();
   out.clear();
