@@ -4,8 +4,11 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "boundary/json_writer.h"
 #include "boundary/media_type.h"
