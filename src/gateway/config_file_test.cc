@@ -314,6 +314,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"[[route]]\nmatch = \"POST *\"\nkey_header = \"Content-Length\"",
               "f.toml:3:14: key_header: \"Content-Length\" has its own meaning in HTTP\n  hint: "
               "\"Idempotency-Key\""},
+        Wrong{"tenant.from = \"header\"\n[[route]]\nmatch = \"POST *\"\nkey_header = \"x-tenant\"",
+              "f.toml:4:14: key_header: names the tenant already"},
         Wrong{"[[route]]\nmatch = \"POST *\"\nkey_min_length = 0",
               "f.toml:3:18: key_min_length: 0 is out of range: 1 to 255"},
         Wrong{"[[route]]\nmatch = \"POST *\"\nkey_max_length = 8",

@@ -4,6 +4,8 @@
 #include "gateway/config_draft.h"
 #include "gateway/config_units.h"
 #include "gateway/route_table.h"
+#include "gateway/tenant.h"
+#include "http/field.h"
 
 namespace oncekey::gateway {
 namespace {
@@ -90,6 +92,10 @@ class Rules {
       const std::string max = std::to_string(route.key_policy.length_max);
       error(place + (max_set ? "key_max_length" : "key_min_length"),
             "key_max_length: " + max + " is less than key_min_length (" + min + ")", "");
+    }
+    const std::string_view tenant = tenant_header(config_.tenant);
+    if (!tenant.empty() && http::equals_ignoring_case(tenant, route.key_header)) {
+      error(place + "key_header", "key_header: names the tenant already", "");
     }
     for (const std::string& pointer : route.fingerprint.include) {
       const std::vector<std::string>& exclude = route.fingerprint.exclude;

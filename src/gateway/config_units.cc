@@ -54,6 +54,18 @@ std::string format_duration(DurationMs duration) {
   return format_quantity(duration, duration_units);
 }
 
+std::string format_duration_in_words(DurationMs duration) {
+  static constexpr std::array<std::string_view, 5> words{"day", "hour", "minute", "second",
+                                                         "millisecond"};
+  for (std::size_t i = 0; i < duration_units.size(); ++i) {
+    const std::int64_t factor = duration_units[i].factor;
+    if (duration % factor != 0 || (duration == 0 && factor != 1)) continue;
+    const std::string number = std::to_string(duration / factor);
+    return (number + " ").append(words[i]).append(number == "1" ? "" : "s");
+  }
+  return format_duration(duration);  // not reached: the table ends with factor 1
+}
+
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   const std::optional<std::int64_t> bytes = parse_quantity(text, size_units, false);
   if (!bytes) return std::nullopt;

@@ -37,6 +37,9 @@ TEST(Units, PrintedFormReadsBackTheSame) {
   }
   EXPECT_EQ(format_duration(86'400'000), "1d");
   EXPECT_EQ(format_duration(90'000), "90s");
+  EXPECT_EQ(format_duration_in_words(86'400'000), "1 day");
+  EXPECT_EQ(format_duration_in_words(90'000), "90 seconds");
+  EXPECT_EQ(format_duration_in_words(0), "0 milliseconds");
   for (const std::uint64_t size : {0ull, 1ull, 1'023ull, 1'024ull, 65'536ull, 3ull << 30}) {
     EXPECT_EQ(parse_size(format_size(size)), size);
   }

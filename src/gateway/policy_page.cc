@@ -45,11 +45,12 @@ std::string key_sentence(const RouteConfig& route) {
 
 std::string retention_sentence(const RouteConfig& route) {
   std::string text = "The first answer is replayed for " +
-                     tag("strong", escape_html(format_duration(route.retention_ms))) + ". ";
+                     tag("strong", escape_html(format_duration_in_words(route.retention_ms))) +
+                     ". ";
   if (route.on_expired == OnExpired::forget) {
     return text + "After that the key is unknown again and a request with it runs anew.";
   }
-  return text + "For " + escape_html(format_duration(route.tombstone_ms)) +
+  return text + "For " + escape_html(format_duration_in_words(route.tombstone_ms)) +
          " after that, the key is refused: " + link("result_expired") + ".";
 }
 
@@ -57,7 +58,7 @@ std::string in_flight_sentence(const RouteConfig& route) {
   if (route.on_inflight == OnInflight::conflict) {
     return "A duplicate is refused at once: " + link("request_in_flight") + ".";
   }
-  return "A duplicate waits up to " + escape_html(format_duration(route.wait_timeout_ms)) +
+  return "A duplicate waits up to " + escape_html(format_duration_in_words(route.wait_timeout_ms)) +
          " and gets the first answer; then " + link("request_in_flight") + ".";
 }
 

@@ -145,7 +145,7 @@ TEST(PolicyHtml, SaysWhatEachRouteDoes) {
   EXPECT_NE(html.find("Required, in the header <code>Idempotency-Key</code>"), html.npos);
   EXPECT_NE(html.find("Not used. Requests pass as they are."), html.npos);
   EXPECT_NE(html.find("Without one, a retry may run again."), html.npos);
-  EXPECT_NE(html.find("<strong>2d</strong>"), html.npos);
+  EXPECT_NE(html.find("<strong>2 days</strong>"), html.npos);
   EXPECT_NE(html.find("<td>503</td><td><a href=\"#outcome_unknown\">"), html.npos);
 }
 

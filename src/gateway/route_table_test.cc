@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "gateway/route_pattern.h"
 
 namespace oncekey::gateway {
@@ -121,6 +123,29 @@ TEST(RouteTable, NoSpellingSlipsPastProtection) {
   EXPECT_FALSE(is_protected(table, "POST", "/payments/charges"));
   EXPECT_FALSE(is_protected(table, "POST", "/payments"));
   EXPECT_FALSE(is_protected(table, "GET", "/payments/charge"));
+}
+
+// Rewrites the path at random in ways that mean the same to a server that follows RFC 3986.
+TEST(RouteTable, RandomSpellingsOfAProtectedPathStayProtected) {
+  const RouteTable table({route("POST /payments/*/charge"), route("POST *", KeyUse::off)});
+  std::mt19937 random(20260101);
+  const auto one_in = [&](unsigned n) { return random() % n == 0; };
+  static constexpr char hex[] = "0123456789abcdefABCDEF";
+  for (int i = 0; i < 20'000; ++i) {
+    std::string target;
+    for (const char c : std::string_view("/payments/7/charge")) {
+      if (c == '/') {
+        while (one_in(4)) target += one_in(2) ? "/" : (one_in(2) ? "/." : "/x/..");
+        target += '/';
+      } else if (one_in(5)) {
+        target += {'%', hex[c >> 4], hex[(c & 15) + ((c & 15) > 9 && one_in(2) ? 6 : 0)]};
+      } else {
+        target += c;
+      }
+    }
+    if (one_in(3)) target += "?a=/../..";
+    ASSERT_TRUE(is_protected(table, "POST", target)) << target;
+  }
 }
 
 // An exception must not become a way around the rule behind it, whichever way the upstream reads

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "http/field.h"
 #include "oncekey/assert.h"
 
 namespace oncekey::gateway {
@@ -138,19 +139,6 @@ Result<std::string, TenantError> resolve_tenant(const TenantConfig& config, std:
       return api_key_scope(config, secret, lines);
   }
   ONCEKEY_ASSERT(false);
-}
-
-Result<std::string, TenantError> TenantResolver::resolve(const http::Head& head) const {
-  const std::string_view name = tenant_header(config_);
-  std::array<std::string_view, 2> lines;  // two are already one too many
-  std::size_t count = 0;
-  if (!name.empty()) {
-    for (const http::Field& field : head.fields) {
-      if (count < lines.size() && http::equals_ignoring_case(field.name, name))
-        lines[count++] = field.value;
-    }
-  }
-  return resolve_tenant(config_, secret_, std::span(lines).first(count));
 }
 
 }  // namespace oncekey::gateway

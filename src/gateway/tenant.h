@@ -6,10 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "gateway/config.h"
-#include "http/head.h"
 #include "oncekey/result.h"
 
 namespace oncekey::gateway {
@@ -40,18 +38,5 @@ std::string_view tenant_header(const TenantConfig& config);
 //   api_key: "key:" and 32 hexadecimal digits of a keyed hash; the API key itself is never kept
 Result<std::string, TenantError> resolve_tenant(const TenantConfig& config, std::string_view secret,
                                                 std::span<const std::string_view> lines);
-
-// The same with the deployment's settings at hand. Used by all threads at once.
-class TenantResolver {
- public:
-  TenantResolver(TenantConfig config, std::string secret)
-      : config_(std::move(config)), secret_(std::move(secret)) {}
-
-  Result<std::string, TenantError> resolve(const http::Head& head) const;
-
- private:
-  TenantConfig config_;
-  std::string secret_;
-};
 
 }  // namespace oncekey::gateway

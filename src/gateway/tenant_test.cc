@@ -126,23 +126,6 @@ TEST(Tenant, CredentialsThatChangeAreRefused) {
   EXPECT_NE(scope(config, {"Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln"}), "");
 }
 
-TEST(TenantResolver, FindsTheHeaderByNameInAnyCase) {
-  const TenantResolver resolver(from_header(), std::string(secret));
-  const auto parse = [](http::RequestHead& head, std::string_view text) {
-    EXPECT_FALSE(head.parse(text, {}).has_value());
-  };
-  http::RequestHead one;
-  parse(one, "POST / HTTP/1.1\r\nHost: h\r\nx-tEnant: acme\r\nX-Tenant-2: b\r\n\r\n");
-  EXPECT_EQ(resolver.resolve(one).value(), "acme");
-  http::RequestHead several;
-  parse(several, "POST / HTTP/1.1\r\nHost: h\r\nX-Tenant: a\r\nx-tenant: a\r\nX-TENANT: a\r\n\r\n");
-  EXPECT_EQ(resolver.resolve(several).error().reason, Reason::several_lines);
-  http::RequestHead none;
-  parse(none, "POST / HTTP/1.1\r\nHost: h\r\n\r\n");
-  EXPECT_EQ(resolver.resolve(none).error().reason, Reason::missing);
-  EXPECT_EQ(TenantResolver({}, std::string(secret)).resolve(none).value(), "default");
-}
-
 TEST(Tenant, RefusalNeverRepeatsTheCredentials) {
   const Lines lines{"Bearer topsecret topsecret"};
   EXPECT_EQ(resolve_tenant(from_api_key(), secret, lines).error().detail.find("topsecret"),
