@@ -85,10 +85,7 @@ class Story {
   void play_round(const std::string& round) {
     std::vector<Operation> batch;
     for (const char* name : {"done", "failed", "unknown", "running", "beating"}) {
-      Reserve reserve = reserve_of(name + round);
-      reserve.retention_ms = long_retention_ms;
-      if (round == "1") reserve.tombstone_ms = 1000;
-      batch.emplace_back(std::move(reserve));
+      batch.emplace_back(long_reserve(name + round));
     }
     apply(batch);
 
@@ -96,7 +93,7 @@ class Story {
     add_settle(batch, "done" + round, answered("done" + round));
     add_settle(batch, "failed" + round, SettleFailed{"refused"});
     add_settle(batch, "unknown" + round, SettleUnknown{"cut", 1});
-    if (running_.contains("failed" + round)) batch.emplace_back(reserve_of("failed" + round));
+    if (running_.contains("failed" + round)) batch.emplace_back(long_reserve("failed" + round));
     if (running_.contains("beating" + round)) {
       batch.emplace_back(Heartbeat{{"tenant", "beating" + round},
                                    running_["beating" + round],
@@ -109,6 +106,13 @@ class Story {
     batch.emplace_back(Reap{});
     apply(batch);
     if (files_->fired()) now_ += RocksEngine::recovery_pause_ms;
+  }
+
+  static Reserve long_reserve(const std::string& key) {
+    Reserve reserve = reserve_of(key);
+    reserve.retention_ms = long_retention_ms;
+    if (key.ends_with("1")) reserve.tombstone_ms = 1000;
+    return reserve;
   }
 
   void add_settle(std::vector<Operation>& batch, const std::string& key, Verdict verdict) {
@@ -171,7 +175,7 @@ class Story {
   void reserve_refused_again() {
     for (const std::string& key : std::set<std::string>(refused_)) {
       std::vector<Operation> batch;
-      batch.emplace_back(reserve_of(key));
+      batch.emplace_back(long_reserve(key));
       apply(batch);
       EXPECT_TRUE(running_.contains(key)) << key << " was refused, so it can run";
     }
@@ -229,21 +233,29 @@ class Story {
   std::map<std::string, Settle> doubtful_;
 };
 
-class Faults : public ::testing::TestWithParam<std::pair<Fault, bool>> {};
+struct FaultCase {
+  Fault fault;
+  bool lasting;
+  const char* name;
+};
 
-INSTANTIATE_TEST_SUITE_P(
-    RocksDb, Faults,
-    ::testing::Values(std::pair(Fault::full_disk, false), std::pair(Fault::full_disk, true),
-                      std::pair(Fault::broken_write, false), std::pair(Fault::broken_write, true),
-                      std::pair(Fault::broken_sync, false), std::pair(Fault::broken_sync, true)),
-    [](const auto& info) {
-      const char* const names[] = {"FullDisk", "BrokenWrite", "BrokenSync"};
-      return std::string(names[static_cast<int>(info.param.first)]) +
-             (info.param.second ? "Lasting" : "Once");
-    });
+std::string fault_name(const ::testing::TestParamInfo<FaultCase>& info) {
+  return info.param.name;
+}
+
+class Faults : public ::testing::TestWithParam<FaultCase> {};
+
+INSTANTIATE_TEST_SUITE_P(RocksDb, Faults,
+                         ::testing::Values(FaultCase{Fault::full_disk, false, "FullDiskOnce"},
+                                           FaultCase{Fault::full_disk, true, "FullDisk"},
+                                           FaultCase{Fault::broken_write, false, "BrokenWriteOnce"},
+                                           FaultCase{Fault::broken_write, true, "BrokenWrite"},
+                                           FaultCase{Fault::broken_sync, false, "BrokenSyncOnce"},
+                                           FaultCase{Fault::broken_sync, true, "BrokenSync"}),
+                         fault_name);
 
 TEST_P(Faults, AtEveryStepNothingAcknowledgedIsLostAndNothingRefusedRuns) {
-  const auto [fault, lasting] = GetParam();
+  const auto [fault, lasting, name] = GetParam();
   int step = 1;
   for (; step < 1000; ++step) {
     SCOPED_TRACE("step " + std::to_string(step));
@@ -254,7 +266,7 @@ TEST_P(Faults, AtEveryStepNothingAcknowledgedIsLostAndNothingRefusedRuns) {
 }
 
 TEST_P(Faults, EndingWhileBrokenLosesNothingAcknowledged) {
-  const auto [fault, lasting] = GetParam();
+  const auto [fault, lasting, name] = GetParam();
   if (!lasting) GTEST_SKIP() << "a store that heals is not broken at its end";
   for (int step = 1; step < 60 && !HasFailure(); ++step) {
     SCOPED_TRACE("step " + std::to_string(step));
