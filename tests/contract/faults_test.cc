@@ -17,7 +17,7 @@ constexpr DurationMs long_retention_ms = 1000LL * 24 * 3600 * 1000;
 class Story {
  public:
   Story(Fault fault, int step, bool lasting)
-      : files_(std::make_shared<FaultyFiles>()), env_(rocksdb::NewCompositeEnv(files_)) {
+      : files_(std::make_shared<FaultyFiles>()), env_(files_) {
     files_->arm(fault, step, lasting);
   }
 
@@ -66,7 +66,7 @@ class Story {
  private:
   void open() {
     const RocksOptions options{
-        .path = folder_.path() + "/db", .clock = [this] { return now_; }, .env = env_.get()};
+        .path = folder_.path() + "/db", .clock = [this] { return now_; }, .env = &env_};
     auto engine = RocksEngine::open(options);
     if (!engine) {
       EXPECT_TRUE(files_->fired()) << engine.error();
@@ -222,7 +222,7 @@ class Story {
   Folder folder_;
   TimestampMs now_ = 1'700'000'000'000;
   std::shared_ptr<FaultyFiles> files_;
-  std::unique_ptr<rocksdb::Env> env_;
+  FaultyEnv env_;
   std::unique_ptr<Engine> engine_;
 
   std::map<std::string, Fence> running_;
@@ -277,8 +277,8 @@ TEST_P(Faults, EndingWhileBrokenLosesNothingAcknowledged) {
 class BrokenStore : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto engine = RocksEngine::open(
-        {.path = folder_.path(), .clock = [this] { return now_; }, .env = env_.get()});
+    auto engine =
+        RocksEngine::open({.path = folder_.path(), .clock = [this] { return now_; }, .env = &env_});
     ASSERT_TRUE(engine.ok());
     engine_ = std::move(*engine);
   }
@@ -289,7 +289,7 @@ class BrokenStore : public ::testing::Test {
   Folder folder_;
   TimestampMs now_ = 1'700'000'000'000;
   std::shared_ptr<FaultyFiles> files_ = std::make_shared<FaultyFiles>();
-  std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(files_);
+  FaultyEnv env_{files_};
   std::unique_ptr<Engine> engine_;
 };
 

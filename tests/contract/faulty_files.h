@@ -3,6 +3,7 @@
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
+#include <rocksdb/system_clock.h>
 
 #include <memory>
 #include <mutex>
@@ -109,5 +110,29 @@ inline rocksdb::IOStatus FaultyFiles::NewWritableFile(
   if (status.ok()) *result = std::make_unique<FaultyFile>(std::move(file), *this);
   return status;
 }
+
+// RocksDB sleeps a second after each error in the background; the tests do not.
+class ImpatientClock : public rocksdb::SystemClockWrapper {
+ public:
+  ImpatientClock() : SystemClockWrapper(rocksdb::SystemClock::Default()) {}
+  const char* Name() const override { return "ImpatientClock"; }
+  void SleepForMicroseconds(int) override {}
+};
+
+class FaultyEnv : public rocksdb::EnvWrapper {
+ public:
+  explicit FaultyEnv(const std::shared_ptr<FaultyFiles>& files) : FaultyEnv(make(files)) {}
+
+ private:
+  explicit FaultyEnv(std::unique_ptr<rocksdb::Env>&& env)
+      : EnvWrapper(env.get()), env_(std::move(env)) {
+    system_clock_ = std::make_shared<ImpatientClock>();
+  }
+  static std::unique_ptr<rocksdb::Env> make(const std::shared_ptr<FaultyFiles>& files) {
+    return rocksdb::NewCompositeEnv(files);
+  }
+
+  std::unique_ptr<rocksdb::Env> env_;
+};
 
 }  // namespace oncekey::store
