@@ -118,10 +118,10 @@ http::Task<void> AdminHandler::ready(http::Exchange& exchange) {
   if (service_.draining()) {
     reason = "shutting down";
   } else {
-    Get probe;  // an id that no request can have
-    gateway::CommitGate::Commit commit = gate_.commit(std::move(probe), deadline());
-    Operation& done = co_await commit;
-    if (auto* unavailable = std::get_if<Unavailable>(&std::get<Get>(done).outcome)) {
+    // An id that no request can have: only whether the store answers matters.
+    gateway::CommitGate::Commit<Get> commit = gate_.commit<Get>(deadline());
+    auto outcome = co_await commit;
+    if (auto* unavailable = std::get_if<Unavailable>(&outcome)) {
       reason = unavailable->reason;
     }
   }
@@ -150,9 +150,9 @@ http::Task<void> AdminHandler::list(http::Exchange& exchange) {
     co_await send_problem(exchange, 400, "Bad query", parsed.error());
     co_return;
   }
-  gateway::CommitGate::Commit commit = gate_.commit(std::move(*parsed), deadline());
-  Operation& done = co_await commit;
-  auto& outcome = std::get<List>(done).outcome;
+  gateway::CommitGate::Commit<List> commit = gate_.commit<List>(deadline());
+  commit.operation() = std::move(*parsed);
+  auto outcome = co_await commit;
   if (auto* unavailable = std::get_if<Unavailable>(&outcome)) {
     co_await send_problem(exchange, 503, "Store unavailable", unavailable->reason);
     co_return;
@@ -175,13 +175,12 @@ http::Task<void> AdminHandler::look_up(http::Exchange& exchange) {
     co_await send_problem(exchange, 400, "Bad query", "Expected ?key=K, and &scope=T for a tenant.");
     co_return;
   }
-  Get get;
+  gateway::CommitGate::Commit<Get> commit = gate_.commit<Get>(deadline());
+  Get& get = commit.operation();
   get.id.key = parameters->at("key");
   get.id.scope = service_.config().tenant.name;
   if (parameters->contains("scope")) get.id.scope = parameters->at("scope");
-  gateway::CommitGate::Commit commit = gate_.commit(std::move(get), deadline());
-  Operation& done = co_await commit;
-  auto& outcome = std::get<Get>(done).outcome;
+  auto outcome = co_await commit;
   if (auto* unavailable = std::get_if<Unavailable>(&outcome)) {
     co_await send_problem(exchange, 503, "Store unavailable", unavailable->reason);
     co_return;

@@ -9,19 +9,6 @@ namespace oncekey::gateway {
 namespace {
 
 constexpr std::size_t spare_max = 1024;
-constexpr std::string_view too_slow = "the store did not answer in time";
-
-// The same operation with nothing done: for a caller that stops waiting.
-Operation unavailable_twin(const Operation& operation) {
-  return std::visit(
-      [](const auto& op) {
-        std::decay_t<decltype(op)> twin;
-        twin.outcome = Unavailable{std::string(too_slow)};
-        return Operation(std::move(twin));
-      },
-      operation);
-}
-
 }  // namespace
 
 CommitGate::CommitGate(http::Loop& loop, store::Committer& committer)
@@ -34,7 +21,7 @@ CommitGate::~CommitGate() = default;
 void CommitGate::Pending::on_deadline() {
   timed_out = true;
   attended = false;
-  handle.resume();  // Commit's destructor hands this over to the gate
+  handle.resume();  // Waiting's destructor hands this over to the gate
 }
 
 std::unique_ptr<CommitGate::Pending> CommitGate::take_pending() {
@@ -44,12 +31,6 @@ std::unique_ptr<CommitGate::Pending> CommitGate::take_pending() {
   pending->attended = true;
   pending->timed_out = false;
   return pending;
-}
-
-CommitGate::Commit CommitGate::commit(Operation operation, http::SteadyMs deadline) {
-  std::unique_ptr<Pending> pending = take_pending();
-  pending->ticket.operation = std::move(operation);
-  return Commit(*this, std::move(pending), deadline);
 }
 
 void CommitGate::commit_unattended(Operation operation) {
@@ -117,20 +98,13 @@ void CommitGate::finish_unattended(std::unique_ptr<Pending> pending) {
   commit_unattended(std::move(give_back));
 }
 
-void CommitGate::Commit::await_suspend(std::coroutine_handle<> handle) {
+void CommitGate::Waiting::await_suspend(std::coroutine_handle<> handle) {
   pending_->handle = handle;
   pending_->arm(gate_.loop_.timers(), deadline_);
   gate_.submit(*pending_);
 }
 
-Operation& CommitGate::Commit::await_resume() {
-  if (!pending_->timed_out) return pending_->ticket.operation;
-  // Only the kind of operation may be looked at: the committer is still using the rest.
-  unavailable_ = unavailable_twin(pending_->ticket.operation);
-  return unavailable_;
-}
-
-CommitGate::Commit::~Commit() {
+CommitGate::Waiting::~Waiting() {
   if (!pending_) return;
   if (pending_->timed_out) {
     ++gate_.unattended_;

@@ -18,11 +18,14 @@ class CommitGate final : public store::Mailbox, private http::Loop::RoundEnd {
   CommitGate(http::Loop& loop, store::Committer& committer);
   ~CommitGate() override;
 
-  // Awaited, it gives the operation with its outcome. When the store does not answer by the
-  // deadline, the outcome is Unavailable and the operation is left to itself: a reservation that
-  // still succeeds is given back, since nothing was dispatched for it.
+  // An operation to be filled in and then awaited. When the store does not answer by the deadline,
+  // the outcome is Unavailable and the operation is left to itself: a reservation that still
+  // succeeds is given back, since nothing was dispatched for it.
+  template <class Op>
   class Commit;
-  Commit commit(Operation operation, http::SteadyMs deadline);
+  class Waiting;
+  template <class Op>
+  Commit<Op> commit(http::SteadyMs deadline);
 
   // Nobody waits for the outcome.
   void commit_unattended(Operation operation);
@@ -60,22 +63,41 @@ struct CommitGate::Pending final : http::Timer {
   void on_deadline() override;
 };
 
-class CommitGate::Commit {
+class CommitGate::Waiting {
  public:
-  Commit(CommitGate& gate, std::unique_ptr<Pending> pending, http::SteadyMs deadline)
+  Waiting(CommitGate& gate, std::unique_ptr<Pending> pending, http::SteadyMs deadline)
       : gate_(gate), pending_(std::move(pending)), deadline_(deadline) {}
-  Commit(Commit&&) = default;
-  ~Commit();
+  Waiting(Waiting&&) = default;
+  ~Waiting();
 
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> handle);
-  Operation& await_resume();  // valid as long as this object
 
- private:
+ protected:
   CommitGate& gate_;
   std::unique_ptr<Pending> pending_;
   http::SteadyMs deadline_;
-  Operation unavailable_;  // what a timed-out caller sees
 };
+
+template <class Op>
+class CommitGate::Commit final : public Waiting {
+ public:
+  using Outcome = decltype(Op::outcome);
+  using Waiting::Waiting;
+
+  Op& operation() { return std::get<Op>(pending_->ticket.operation); }
+  Outcome await_resume() {
+    // After a time-out the committer may still be writing the other one.
+    if (pending_->timed_out) return Unavailable{"the store did not answer in time"};
+    return std::move(operation().outcome);
+  }
+};
+
+template <class Op>
+CommitGate::Commit<Op> CommitGate::commit(http::SteadyMs deadline) {
+  std::unique_ptr<Pending> pending = take_pending();
+  pending->ticket.operation.emplace<Op>();
+  return Commit<Op>(*this, std::move(pending), deadline);
+}
 
 }  // namespace oncekey::gateway

@@ -226,8 +226,7 @@ http::Task<bool> ProtectedRequest::read_body() {
   co_return false;
 }
 
-Reserve ProtectedRequest::make_reserve() const {
-  Reserve reserve;
+void ProtectedRequest::fill_reserve(Reserve& reserve) const {
   reserve.id = id_;
   reserve.fingerprint = fingerprint_;
   reserve.lease_ms = route_.lease_ms;
@@ -236,7 +235,6 @@ Reserve ProtectedRequest::make_reserve() const {
   reserve.method = exchange_.head().method;
   reserve.path = exchange_.head().path;
   reserve.owner = context_.owner;
-  return reserve;
 }
 
 http::Task<void> ProtectedRequest::reserve() {
@@ -256,9 +254,9 @@ http::Task<void> ProtectedRequest::reserve() {
   for (;;) {
     std::int64_t begun_us = steady_now_us();
     http::SteadyMs deadline = context_.loop.now() + context_.config.timeouts.store_ms;
-    CommitGate::Commit commit = context_.gate.commit(make_reserve(), deadline);
-    Operation& done = co_await commit;
-    ReserveOutcome outcome = std::move(std::get<Reserve>(done).outcome);
+    CommitGate::Commit<Reserve> commit = context_.gate.commit<Reserve>(deadline);
+    fill_reserve(commit.operation());
+    ReserveOutcome outcome = co_await commit;
     line_.reserve_us += steady_now_us() - begun_us;
     bool held = std::holds_alternative<InFlight>(outcome) &&
                 route_.on_inflight == OnInflight::wait && context_.loop.now() < wait_until;

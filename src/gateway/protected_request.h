@@ -34,7 +34,7 @@ class ProtectedRequest {
   http::Task<void> answer_with_upstream(DispatchResult& result, TimestampMs expires_at);
   http::Task<void> answer(Decision decision, AnswerCase answer_case, std::string_view detail = {},
                           std::optional<DurationMs> retry_after_ms = {}, int status = 0);
-  Reserve make_reserve() const;
+  void fill_reserve(Reserve& reserve) const;
   void add_idempotency_fields(http::ResponseStart& start, TimestampMs expires_at) const;
   void write_log();
 

@@ -10,13 +10,12 @@ constexpr http::SteadyMs retry_every_ms = 200;
 
 http::Task<Settlement> settle_once(const Context& context, const RecordId& id, Fence fence,
                                    const Verdict& verdict, http::SteadyMs deadline) {
-  Settle settle;
+  CommitGate::Commit<Settle> commit = context.gate.commit<Settle>(deadline);
+  Settle& settle = commit.operation();
   settle.id = id;
   settle.fence = fence;
   settle.verdict = verdict;
-  CommitGate::Commit commit = context.gate.commit(std::move(settle), deadline);
-  Operation& done = co_await commit;
-  SettleOutcome& outcome = std::get<Settle>(done).outcome;
+  SettleOutcome outcome = co_await commit;
   Settlement result;
   if (auto* settled = std::get_if<Settled>(&outcome)) {
     result.kind = Settlement::Kind::settled;
