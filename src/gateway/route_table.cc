@@ -79,14 +79,15 @@ RouteTable::RouteTable(std::vector<RouteConfig> routes) {
 
 const Route* RouteTable::match(std::string_view method, std::string_view target) const {
   for (const MethodRoutes& candidates : methods_) {
-    if (candidates.method == method) return match_path(candidates, target_path(target));
+    if (candidates.method != method) continue;
+    const Route* first = candidates.routes.front();
+    if (first->config.path == "*" && protection(first) == 2) return first;  // in every reading
+    return match_path(candidates, target_path(target));
   }
   return nullptr;
 }
 
 const Route* RouteTable::match_path(const MethodRoutes& candidates, std::string_view path) const {
-  const Route* first = candidates.routes.front();
-  if (first->config.path == "*" && protection(first) == 2) return first;  // in every reading
   if (is_plain_path(path)) {
     const Route* route = first_match(candidates.routes, path);
     if (protection(route) == 2) return route;
