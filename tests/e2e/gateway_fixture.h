@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iostream>
 #include <memory>
 #include <string>
 
@@ -19,6 +21,18 @@ class GatewayFixture : public ::testing::Test {
   void serve(const std::string& toml = "", std::vector<std::string> arguments = {}) {
     gateway_ = std::make_unique<GatewayProcess>(GatewayProcess::Options{
         .upstream = upstream_.url(), .toml = toml, .arguments = std::move(arguments)});
+  }
+
+  // A failure without the gateway's own words is hard to read.
+  void TearDown() override {
+    if (!HasFailure() || !gateway_) return;
+    constexpr std::size_t lines_max = 15;
+    std::vector<std::string> lines = gateway_->process().lines();
+    std::size_t start = lines.size() - std::min(lines.size(), lines_max);
+    for (std::size_t i = start; i < lines.size(); ++i) std::cerr << lines[i] << "\n";
+    if (auto ended = gateway_->process().wait(Milliseconds(0))) {
+      std::cerr << "the gateway has ended with " << *ended << "\n";
+    }
   }
 
   static HttpRequest order(const std::string& key, const std::string& behaviour = "",
