@@ -1,0 +1,82 @@
+#include "cli/demo_gateway.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "gateway/config_draft.h"
+#include "gateway/secret.h"
+#include "http/address.h"
+#include "store/open.h"
+
+namespace oncekey::cli {
+namespace {
+
+// Whoever presses Ctrl-C here does not wait for a request that was told never to end.
+constexpr DurationMs grace_ms = 1'000;
+
+gateway::Config demo_config(const DemoPlaces& places) {
+  gateway::ConfigDraft draft;
+  draft.config.listen = places.listen;
+  draft.config.admin = places.admin;
+  draft.config.upstream = places.upstream;
+  draft.config.store = "rocksdb:" + places.folder + "/store";
+  draft.config.log_format = gateway::LogFormat::text;
+  auto loaded = gateway::finish_config(std::move(draft), gateway::Upstream::required);
+  if (!loaded) throw std::runtime_error(to_string(loaded.error().front()));
+  return loaded->config;
+}
+
+std::string demo_secret(const gateway::Config& config) {
+  gateway::SecretSources sources;
+  sources.folder = gateway::store_folder(config.store);
+  auto secret = gateway::obtain_secret(sources, gateway::system_random);
+  if (!secret) throw std::runtime_error(secret.error().message);
+  return secret->bytes;
+}
+
+}  // namespace
+
+DemoGateway::DemoGateway(const DemoPlaces& places) : log_path_(places.folder + "/gateway.log") {
+  log_fd_ = ::open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (log_fd_ < 0) throw std::runtime_error("cannot write " + log_path_);
+  const gateway::Config config = demo_config(places);
+  log_ = std::make_unique<gateway::Log>(config.log_format, config.log_level, log_fd_);
+  const std::string secret = demo_secret(config);
+  auto engine = store::open_engine(config.store, store::OpenOptions{gateway::wall_now_ms});
+  if (!engine) throw std::runtime_error(engine.error());
+  service_ = std::make_unique<gateway::Service>(config, secret, std::move(*engine), *log_);
+  service_->start();
+  admin_ = std::make_unique<admin::AdminServer>(*service_, config.admin);
+}
+
+DemoGateway::~DemoGateway() {
+  admin_.reset();
+  service_.reset();
+  if (log_fd_ >= 0) ::close(log_fd_);
+}
+
+void DemoGateway::show_log() {
+  ::dup2(STDERR_FILENO, log_fd_);
+}
+
+bool DemoGateway::drain() {
+  return service_->drain(grace_ms).clean;
+}
+
+std::string address_near(int port) {
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  const auto resolved = http::resolve(address);
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  const bool free =
+      resolved.ok() && fd >= 0 && ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+      ::bind(fd, resolved->front().get(), resolved->front().size) == 0 && ::listen(fd, 1) == 0;
+  if (fd >= 0) ::close(fd);
+  return free ? address : "127.0.0.1:0";
+}
+
+}  // namespace oncekey::cli
