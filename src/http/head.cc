@@ -123,10 +123,11 @@ HeadScanner::Found HeadScanner::scan(std::string_view data, std::size_t bytes_ma
       return data.size() - begin_ > bytes_max ? Found::too_large : Found::incomplete;
     }
     auto line_end = static_cast<std::size_t>(static_cast<const char*>(found) - data.data());
+    // The size first: otherwise the answer would depend on how the bytes arrived.
+    if (line_end + 1 - begin_ > bytes_max) return Found::too_large;
     if (line_end == line_ || data[line_end - 1] != '\r') return Found::bad_line_end;
     bool empty = line_end == line_ + 1;
     position_ = line_ = line_end + 1;
-    if (position_ - begin_ > bytes_max) return Found::too_large;
     if (!empty) continue;
     if (line_end == begin_ + 1) {
       if (++empty_lines_ > leading_empty_lines_max) return Found::bad_line_end;
