@@ -72,6 +72,7 @@ BodyDecoder::BodyDecoder(Framing framing) : framing_(framing) {
 
 BodyDecoder::Step BodyDecoder::fail(std::string reason) {
   error_ = std::move(reason);
+  phase_ = Phase::bad;  // whatever follows cannot be trusted either
   return {Status::bad, 0, {}};
 }
 
@@ -91,8 +92,10 @@ BodyDecoder::Step BodyDecoder::step(std::string_view input) {
       return step_chunk_end(input);
     case Phase::trailers:
       return step_trailers(input);
+    case Phase::bad:
+      break;
   }
-  return fail("unreachable");
+  return {Status::bad, 0, {}};
 }
 
 BodyDecoder::Step BodyDecoder::step_sized(std::string_view input) {

@@ -34,7 +34,7 @@ class BodyDecoder {
   std::uint64_t remaining() const { return remaining_; }  // sized: bytes still to come
 
  private:
-  enum class Phase { sized, until_close, chunk_size, chunk_data, chunk_end, trailers, done };
+  enum class Phase { sized, until_close, chunk_size, chunk_data, chunk_end, trailers, done, bad };
 
   Step step_sized(std::string_view input);
   Step step_chunk_size(std::string_view input);
