@@ -36,8 +36,9 @@ TimerWheel::~TimerWheel() {
 void TimerWheel::link(Timer& timer, SteadyMs when) {
   // Never into the slot being fired: that list would not end.
   SteadyMs horizon = current_ + tick_ms * static_cast<SteadyMs>(slot_count - 1);
-  SteadyMs rounded = (when + tick_ms - 1) / tick_ms * tick_ms;
-  SteadyMs at = std::clamp(rounded, current_ + tick_ms, horizon);
+  SteadyMs within = std::min(when, horizon);  // first, or rounding up might overflow
+  SteadyMs rounded = (within + tick_ms - 1) / tick_ms * tick_ms;
+  SteadyMs at = std::max(rounded, current_ + tick_ms);
   Slot& slot = slots_[static_cast<std::size_t>(at / tick_ms) % slot_count];
   timer.linked_for_ = at;
   timer.previous_ = slot.previous_;
