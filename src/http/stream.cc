@@ -223,9 +223,18 @@ void Stream::on_deadline() {
 
 void Stream::cancel() {
   cancelled_ = true;
-  bool reading = read_ != nullptr;
-  if (write_) finish_write(IoError::cancelled);
-  if (reading) finish_read(IoError::cancelled);
+  if (!write_) {
+    if (read_) finish_read(IoError::cancelled);
+    return;
+  }
+  // The writer may cancel again: then the reader must not be found, and resumed, twice.
+  std::coroutine_handle<> reader;
+  if (ReadAwaiter* read = std::exchange(read_, nullptr)) {
+    read->result_.error = IoError::cancelled;
+    reader = read->handle_;
+  }
+  finish_write(IoError::cancelled);
+  if (reader) reader.resume();
 }
 
 void Stream::shutdown_write() {
