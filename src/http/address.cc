@@ -38,6 +38,11 @@ Result<std::vector<SocketAddress>, std::string> resolve(std::string_view host_po
   if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
+  // getaddrinfo would take 99999 and keep its low bits.
+  bool is_number = port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number || std::stoul(port) > 65535) {
+    return "the port of \"" + std::string(host_port) + "\" is not a number up to 65535";
+  }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | (host.empty() ? AI_PASSIVE : 0);
@@ -75,14 +80,15 @@ Result<HttpUrl, std::string> parse_http_url(std::string_view url) {
   parsed.authority = rest.substr(0, slash);
   if (slash != std::string_view::npos) parsed.base_path = rest.substr(slash);
   while (parsed.base_path.ends_with('/')) parsed.base_path.pop_back();
-  if (parsed.authority.empty() || parsed.authority.find('@') != std::string::npos ||
+  if (parsed.authority.empty() || parsed.authority.find_first_of("@?# ") != std::string::npos ||
       parsed.base_path.find_first_of("?# ") != std::string::npos) {
     return "\"" + std::string(url) + "\" is not http://host:port with an optional base path";
   }
-  bool has_port = parsed.authority.rfind(':') != std::string::npos &&
-                  parsed.authority.rfind(':') + 1 < parsed.authority.size() &&
-                  parsed.authority.back() != ']';
-  parsed.host_port = has_port ? parsed.authority : parsed.authority + ":80";
+  bool names_port =
+      parsed.authority.find(':') != std::string::npos && parsed.authority.back() != ']';
+  parsed.host_port = parsed.authority;
+  if (!names_port) parsed.host_port += ':';
+  if (parsed.host_port.back() == ':') parsed.host_port += "80";
   return parsed;
 }
 
