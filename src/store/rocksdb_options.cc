@@ -13,12 +13,13 @@
 namespace oncekey::store {
 namespace {
 
-// All families are flushed together (atomic_flush), so this also bounds the log: about one and a
-// half times as many bytes. Larger: fewer files to look into; smaller: less memory and log.
+// Larger: fewer files to look into for a fresh key; smaller: less memory and log.
 constexpr std::size_t settled_buffer_bytes = 24 << 20;
 
-// Only to keep a log that grows without settlements from growing for ever.
-constexpr std::size_t open_buffer_bytes = 32 << 20;
+// A log file lives until both families have flushed what is in it. Open work is flushed a little
+// more often than settled records, which costs next to nothing: most of it has vanished by then.
+constexpr std::size_t open_buffer_bytes = 8 << 20;
+constexpr std::size_t log_bytes_max = 64 << 20;
 
 // Every fresh key is looked for in every file: at 1 % false positives (10 bits) fifty files would
 // cost a block read on every second reserve; at 16 bits it is one in fifty.
@@ -64,7 +65,8 @@ rocksdb::DBOptions database_options() {
   rocksdb::DBOptions options;
   options.create_if_missing = true;
   options.create_missing_column_families = true;
-  options.atomic_flush = true;
+  // Not atomic_flush: in 7.8 a flush that fails can leave another waiting for ever, and Close too.
+  options.max_total_wal_size = log_bytes_max;
   options.allow_concurrent_memtable_write = false;  // one writer; the vector memtable demands it
   options.max_open_files = -1;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
