@@ -22,8 +22,7 @@ class Campaign {
         gateway_({.upstream = upstream_.url(),
                   .store = options.store == "memory"
                                ? "memory:"
-                               : options.store + ":" + (folder_.path() / "data").string(),
-                  .arguments = {"--log-level", "warn"}}) {
+                               : options.store + ":" + (folder_.path() / "data").string()}) {
     report_.seed = options.seed;
   }
 
