@@ -12,7 +12,7 @@
 namespace oncekey::store {
 
 struct OpenOptions {
-  std::function<TimestampMs()> clock;  // read while the store is being opened
+  std::function<TimestampMs()> clock;  // read while the store is being opened or closed
 };
 
 // `memory:` or `rocksdb:PATH`. The error is a sentence for operators.

@@ -24,7 +24,7 @@ class OpenWork {
   const Entry* find(const RecordId& id) const;
 
   // Adds the record, or replaces the one with the same id. A completed record is held, too, until
-  // take_settled(), so that later operations of the same batch see it.
+  // forget_settled(), so that later operations of the same batch see it.
   void put(Record record, std::uint64_t serial);
   void erase(const RecordId& id);
   void clear();

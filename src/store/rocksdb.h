@@ -31,7 +31,7 @@ namespace oncekey::store {
 
 struct RocksOptions {
   std::string path;
-  std::function<TimestampMs()> clock;  // read once, when the store is opened
+  std::function<TimestampMs()> clock;  // read when the store is opened, and closed while broken
   rocksdb::Env* env = nullptr;         // null: the machine's own files; must outlive the engine
 };
 

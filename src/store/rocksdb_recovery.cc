@@ -46,7 +46,7 @@ Result<std::unique_ptr<Engine>, std::string> RocksEngine::open(const RocksOption
 
 RocksEngine::~RocksEngine() {
   // A last chance to withdraw what was refused; otherwise it is unknown to the next run.
-  if (broken() && database_ != nullptr) {
+  if (broken()) {
     recover_at_ = 0;
     recover(options_.clock());
   }
