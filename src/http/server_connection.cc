@@ -50,11 +50,13 @@ Task<ServerConnection::Next> ServerConnection::read_head(Exchange& exchange) {
       HeadScanner::Found found = scanner_.scan(input_.data(), options_.head.bytes);
       if (found == HeadScanner::Found::complete) break;
       if (found == HeadScanner::Found::bad_line_end) {
-        co_await refuse(exchange, Refusal{400, "a line of the head does not end in CRLF"});
+        Refusal why{400, "a line of the head does not end in CRLF"};
+        co_await refuse(exchange, std::move(why));
         co_return Next::over;
       }
       if (found == HeadScanner::Found::too_large) {
-        co_await refuse(exchange, Refusal{431, "the request's head is too large"});
+        Refusal why{431, "the request's head is too large"};
+        co_await refuse(exchange, std::move(why));
         co_return Next::over;
       }
       if (header_deadline == never) {
@@ -74,7 +76,8 @@ Task<ServerConnection::Next> ServerConnection::read_head(Exchange& exchange) {
       continue;
     }
     if (got.error == IoError::timeout && !was_idle) {
-      co_await refuse(exchange, Refusal{408, "the request's head did not arrive in time"});
+      Refusal why{408, "the request's head did not arrive in time"};
+      co_await refuse(exchange, std::move(why));
     }
     co_return Next::over;
   }
