@@ -14,5 +14,11 @@ TEST(CrashCampaign, TenKillsUnderLoadBreakNoPromise) {
   EXPECT_GT(report.connections_lost, 0u) << report.text();
 }
 
+// The witness must be able to speak: a store that forgets everything at a kill breaks promises.
+TEST(CrashCampaign, SeesThatAForgetfulStoreBreaksPromises) {
+  CampaignReport report = run_campaign({.cycles = 5, .seed = 20240102, .store = "memory"});
+  EXPECT_FALSE(report.violations.empty()) << report.text();
+}
+
 }  // namespace
 }  // namespace oncekey::test
