@@ -172,7 +172,8 @@ http::Task<void> AdminHandler::list(http::Exchange& exchange) {
 http::Task<void> AdminHandler::look_up(http::Exchange& exchange) {
   auto parameters = parse_query(exchange.head().target);
   if (!parameters || !parameters->contains("key")) {
-    co_await send_problem(exchange, 400, "Bad query", "Expected ?key=K, and &scope=T for a tenant.");
+    co_await send_problem(exchange, 400, "Bad query",
+                          "Expected ?key=K, and &scope=T for a tenant.");
     co_return;
   }
   gateway::CommitGate::Commit<Get> commit = gate_.commit<Get>(deadline());
@@ -187,7 +188,8 @@ http::Task<void> AdminHandler::look_up(http::Exchange& exchange) {
   }
   auto& record = std::get<std::optional<Record>>(outcome);
   if (!record) {
-    co_await send_problem(exchange, 404, "No such record", "There is no record of this key in this scope.");
+    co_await send_problem(exchange, 404, "No such record",
+                          "There is no record of this key in this scope.");
     co_return;
   }
   std::string body;

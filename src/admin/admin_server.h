@@ -1,5 +1,5 @@
-// The operators' port: health, metrics and a look at the records. A thread and a loop of its own, so
-// that it answers however busy the gateway is.
+// The operators' port: health, metrics and a look at the records. A thread and a loop of its own,
+// so that it answers however busy the gateway is.
 #pragma once
 
 #include <memory>

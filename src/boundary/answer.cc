@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 #include "boundary/answer_wording.h"
 #include "boundary/json_writer.h"
@@ -136,11 +135,19 @@ std::string format_rfc3339(TimestampMs timestamp) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time - day).count();
-  char text[48];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(seconds / 3600), static_cast<int>(seconds / 60 % 60),
-                static_cast<int>(seconds % 60));
+  // On the path of every answer, so without a formatting library.
+  std::string text = "0000-00-00T00:00:00Z";
+  auto put = [&text](std::size_t at, int digits, std::int64_t number) {
+    for (int i = digits - 1; i >= 0; --i, number /= 10) {
+      text[at + static_cast<std::size_t>(i)] = static_cast<char>('0' + number % 10);
+    }
+  };
+  put(0, 4, static_cast<int>(date.year()));
+  put(5, 2, static_cast<unsigned>(date.month()));
+  put(8, 2, static_cast<unsigned>(date.day()));
+  put(11, 2, seconds / 3600);
+  put(14, 2, seconds / 60 % 60);
+  put(17, 2, seconds % 60);
   return text;
 }
 

@@ -3,6 +3,8 @@
 #include <string_view>
 
 #include "cli/check.h"
+#include "cli/demo.h"
+#include "cli/exit_code.h"
 #include "cli/serve.h"
 #include "cli/serve_options.h"
 
@@ -32,6 +34,7 @@ int main(int argc, char** argv) {
   std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "serve") return serve(argc - 1, argv + 1);
   if (command == "check") return oncekey::cli::run_check(argc - 1, argv + 1);
+  if (command == "demo") return oncekey::cli::run_demo(argc - 1, argv + 1);
   if (command == "version" || command == "--version") {
     std::puts("oncekey " ONCEKEY_VERSION);
     return 0;
@@ -42,5 +45,5 @@ int main(int argc, char** argv) {
                  static_cast<int>(command.size()), command.data());
   }
   std::fwrite(usage.data(), 1, usage.size(), asked ? stdout : stderr);
-  return asked ? 0 : 2;
+  return asked ? oncekey::cli::exit_good : oncekey::cli::exit_usage;
 }

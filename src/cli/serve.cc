@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "admin/admin_server.h"
+#include "cli/exit_code.h"
 #include "gateway/secret.h"
 #include "gateway/service.h"
 #include "store/open.h"
@@ -17,10 +18,6 @@
 namespace oncekey::cli {
 
 namespace {
-
-constexpr int exit_good = 0;
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
 
 sigset_t ending_signals() {
   sigset_t signals;
@@ -49,8 +46,7 @@ void end_at_second_signal(gateway::Log& log) {
     sigset_t signals = ending_signals();
     int signal = 0;
     ::sigwait(&signals, &signal);
-    log.event(gateway::LogLevel::warn, "killed",
-              {{"reason", std::string_view("a second signal")}});
+    log.event(gateway::LogLevel::warn, "killed", {{"reason", std::string_view("a second signal")}});
     ::_exit(128 + signal);
   }).detach();
 }
@@ -101,7 +97,8 @@ int run_serve(const ServeOptions& options) {
   sources.folder = gateway::store_folder(config.store);
   auto secret = gateway::obtain_secret(sources, gateway::system_random);
   if (!secret) {
-    return fail(secret.error().message + "\n  hint: " + secret.error().hint, exit_usage);
+    std::string hint = secret.error().hint.empty() ? "" : "\n  hint: " + secret.error().hint;
+    return fail(secret.error().message + hint, exit_usage);
   }
   for (const std::string& warning : secret->warnings) {
     log.event(gateway::LogLevel::warn, "secret", {{"warning", std::string_view(warning)}});

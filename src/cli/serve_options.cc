@@ -27,7 +27,6 @@ constexpr Flag flags[] = {
     {"--log-level", "log.level", "LEVEL", "debug, info, warn, error or off [info]"},
     {"--log-format", "log.format", "FORMAT", "json or text [json]"},
     {"--threads", "threads", "N", "I/O threads; 0: one per core, at most 4 [0]"},
-    {"--settle-sync", "settle_sync", "WHEN", "before_answer or soon [before_answer]"},
 };
 
 }  // namespace

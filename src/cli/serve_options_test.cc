@@ -65,8 +65,7 @@ TEST_F(ServeOptionsTest, FlagsWinOverEnvironmentOverFile) {
 
 TEST_F(ServeOptionsTest, EveryFlagIsRead) {
   auto options = parse({"--to=http://a:1", "--listen=b:2", "--admin=c:3",
-                        "--store=memory:", "--log-level=debug", "--log-format=text", "--threads=2",
-                        "--settle-sync=soon"});
+                        "--store=memory:", "--log-level=debug", "--log-format=text", "--threads=2"});
   ASSERT_TRUE(options.ok()) << err_.str();
   EXPECT_EQ(options->config.upstream, "http://a:1");
   EXPECT_EQ(options->config.listen, "b:2");
@@ -75,7 +74,6 @@ TEST_F(ServeOptionsTest, EveryFlagIsRead) {
   EXPECT_EQ(options->config.log_level, gateway::LogLevel::debug);
   EXPECT_EQ(options->config.log_format, gateway::LogFormat::text);
   EXPECT_EQ(options->config.threads, 2u);
-  EXPECT_EQ(options->config.settle_sync, gateway::SettleSync::soon);
   EXPECT_FALSE(options->warnings.empty());
 }
 
@@ -112,7 +110,7 @@ TEST_F(ServeOptionsTest, HelpEndsWithZero) {
   auto options = parse({"--help"});
   ASSERT_FALSE(options.ok());
   EXPECT_EQ(options.error(), 0);
-  for (const char* flag : {"--config", "--to", "--settle-sync"}) {
+  for (const char* flag : {"--config", "--to", "--threads"}) {
     EXPECT_NE(out_.str().find(flag), std::string::npos) << flag;
   }
   EXPECT_EQ(err_.str(), "");

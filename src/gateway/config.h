@@ -25,7 +25,6 @@ enum class UpgradeUse { refuse, pass };
 enum class LogFormat { json, text };
 enum class LogLevel { debug, info, warn, error, off };
 enum class TenantFrom { single, header, api_key };
-enum class SettleSync { before_answer, soon };
 
 // One [[route]]; the defaults are those of a gateway without any route.
 struct RouteConfig {
@@ -89,7 +88,6 @@ struct Config {
   bool forwarded = true;                                // add Forwarded and X-Forwarded-*
   bool trust_forwarded = false;                         // keep those the client sent
   UpgradeUse upgrade = UpgradeUse::refuse;
-  SettleSync settle_sync = SettleSync::before_answer;
   std::size_t replay_cache_bytes = 32 << 20;
   LogFormat log_format = LogFormat::json;
   LogLevel log_level = LogLevel::info;

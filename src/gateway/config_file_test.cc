@@ -117,7 +117,6 @@ threads = 3
 forwarded = false
 trust_forwarded = true
 upgrade = "pass"
-settle_sync = "soon"
 replay_cache = "1GiB"
 log = { level = "debug", format = "text" }
 tenant = { from = "api_key", api_key_header = "X-Api-Key", api_key_allow_jwt = true }
@@ -138,7 +137,6 @@ replay_headers = ["Location", "X-Thing"]
   EXPECT_FALSE(config.forwarded);
   EXPECT_TRUE(config.trust_forwarded);
   EXPECT_EQ(config.upgrade, UpgradeUse::pass);
-  EXPECT_EQ(config.settle_sync, SettleSync::soon);
   EXPECT_EQ(config.replay_cache_bytes, 1u << 30);
   EXPECT_EQ(config.log_level, LogLevel::debug);
   EXPECT_EQ(config.log_format, LogFormat::text);

@@ -50,12 +50,6 @@ class Rules {
     if (config_.store == "memory:") {
       warning("store", "keeps records in memory only: after a restart every retry runs again", "");
     }
-    if (config_.settle_sync == SettleSync::soon) {
-      warning(
-          "settle_sync",
-          "an answer may be given before it is on disk; after a power cut its record is unknown",
-          "");
-    }
     check_tenant();
   }
 

@@ -15,8 +15,6 @@ using Table = std::array<std::pair<Enum, std::string_view>, N>;
 
 constexpr Table<UpgradeUse, 2> upgrade_names{
     {{UpgradeUse::refuse, "refuse"}, {UpgradeUse::pass, "pass"}}};
-constexpr Table<SettleSync, 2> settle_sync_names{
-    {{SettleSync::before_answer, "before_answer"}, {SettleSync::soon, "soon"}}};
 constexpr Table<LogFormat, 2> log_format_names{
     {{LogFormat::json, "json"}, {LogFormat::text, "text"}}};
 constexpr Table<LogLevel, 5> log_level_names{{{LogLevel::debug, "debug"},
@@ -83,7 +81,6 @@ std::vector<Setting<Config>> make_gateway_settings() {
       boolean_setting<C>("forwarded", AT(forwarded)),
       boolean_setting<C>("trust_forwarded", AT(trust_forwarded)),
       choice_setting<C, UpgradeUse>("upgrade", AT(upgrade), upgrade_names),
-      choice_setting<C, SettleSync>("settle_sync", AT(settle_sync), settle_sync_names),
       size_setting<C>("replay_cache", AT(replay_cache_bytes), 0, 64 * gib),
       choice_setting<C, LogLevel>("log.level", AT(log_level), log_level_names),
       choice_setting<C, LogFormat>("log.format", AT(log_format), log_format_names),

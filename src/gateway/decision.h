@@ -7,8 +7,8 @@
 namespace oncekey::gateway {
 
 enum class Decision : std::uint8_t {
-  passed,       // unprotected: no route, or the key is off or optional and absent
-  executed,     // reserved, dispatched and settled
+  passed,    // unprotected: no route, or the key is off or optional and absent
+  executed,  // reserved, dispatched and settled
   replayed,
   in_flight,
   mismatch,

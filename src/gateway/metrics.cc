@@ -14,13 +14,14 @@ namespace {
 
 const prometheus::Histogram::BucketBoundaries& seconds_buckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {
-      0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
-      0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10,   30};
+      0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+      0.1,    0.25,    0.5,    1,     2.5,    5,     10,   30};
   return buckets;
 }
 
 constexpr std::array<std::string_view, reserve_result_count> reserve_names = {
-    "created", "failed_retry", "replay", "in_progress", "misuse", "unknown", "expired", "unavailable"};
+    "created", "failed_retry", "replay",  "in_progress",
+    "misuse",  "unknown",      "expired", "unavailable"};
 constexpr std::array<std::string_view, 6> status_names = {"other", "1xx", "2xx",
                                                           "3xx",   "4xx", "5xx"};
 
@@ -118,10 +119,10 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
   swept_ = &counter(*registry_, "oncekey_zombies_total",
                     "Records whose lease ran out while in progress; now unknown");
   reaped_ = &counter(*registry_, "oncekey_reaped_total", "Records removed after their retention");
-  personal_data_keys_ = &counter(*registry_, "oncekey_personal_data_keys_total",
-                                 "Keys that look like personal data");
-  cache_replays_ = &counter(*registry_, "oncekey_cache_replays_total",
-                            "Replays that were served from memory");
+  personal_data_keys_ =
+      &counter(*registry_, "oncekey_personal_data_keys_total", "Keys that look like personal data");
+  cache_replays_ =
+      &counter(*registry_, "oncekey_cache_replays_total", "Replays that were served from memory");
   duplicates_ = std::make_unique<Tenants>(prometheus::BuildCounter()
                                               .Name("oncekey_duplicates_total")
                                               .Help("Retries of a known key, by tenant")
@@ -138,7 +139,8 @@ void Metrics::request(Decision decision, int status, double seconds) {
   auto index = static_cast<std::size_t>(decision);
   requests_[index]->Increment();
   request_seconds_[index]->Observe(seconds);
-  std::size_t status_class = status >= 100 && status < 600 ? static_cast<std::size_t>(status / 100) : 0;
+  std::size_t status_class =
+      status >= 100 && status < 600 ? static_cast<std::size_t>(status / 100) : 0;
   statuses_[status_class]->Increment();
 }
 
@@ -201,7 +203,8 @@ std::string Metrics::text(const store::CommitterStats& committer, const EngineSt
   total("oncekey_store_batches_total", "Batches the store has applied", committer.batches);
   total("oncekey_store_operations_total", "Operations in those batches", committer.operations);
   total("oncekey_store_syncs_total", "How often the log was forced to disk", engine.syncs);
-  gauge("oncekey_store_queue_depth", "Operations waiting for the next batch", committer.queue_depth);
+  gauge("oncekey_store_queue_depth", "Operations waiting for the next batch",
+        committer.queue_depth);
   gauge("oncekey_records_in_progress", "Records being worked on", engine.in_progress);
   gauge("oncekey_records_failed_retryable", "Records whose next retry runs",
         engine.failed_retryable);

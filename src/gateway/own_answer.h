@@ -15,8 +15,8 @@ struct OwnAnswer {
   const RouteConfig* route = nullptr;  // null: the defaults
   std::string_view detail;             // "": the case's own sentence
   std::optional<DurationMs> retry_after_ms;
-  int status = 0;                      // 0: the case's own
-  std::string_view key;                // echoed when there is one
+  int status = 0;        // 0: the case's own
+  std::string_view key;  // echoed when there is one
 };
 
 http::Task<void> send_own_answer(const Context& context, http::Exchange& exchange,

@@ -36,7 +36,8 @@ class PassThrough {
 
  private:
   bool wants_tunnel() const {
-    return exchange_.head().method == "CONNECT" || (upgrade_ && context_.config.upgrade == UpgradeUse::pass);
+    return exchange_.head().method == "CONNECT" ||
+           (upgrade_ && context_.config.upgrade == UpgradeUse::pass);
   }
 
   // h2c is only an offer, and many clients make it with every request: it is not taken up.
@@ -131,7 +132,8 @@ class PassThrough {
         co_return;
       }
       int status = connection.head.status;
-      if (status == 101 || (status >= 200 && status < 300 && exchange_.head().method == "CONNECT")) {
+      if (status == 101 ||
+          (status >= 200 && status < 300 && exchange_.head().method == "CONNECT")) {
         co_await tunnel();
         co_return;
       }
@@ -166,7 +168,8 @@ class PassThrough {
       co_await connection.body.next(deadline());
       co_return;
     }
-    if (framing.kind == http::Framing::Kind::until_close) framing.kind = http::Framing::Kind::chunked;
+    if (framing.kind == http::Framing::Kind::until_close)
+      framing.kind = http::Framing::Kind::chunked;
     bool reachable = co_await exchange_.begin(start, framing);
     if (reachable && !piece.data.empty()) reachable = co_await exchange_.send_piece(piece.data);
     while (reachable) {

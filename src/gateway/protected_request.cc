@@ -99,12 +99,19 @@ Classification classify(const DispatchResult& result, On5xx on_5xx) {
 // What a replay will repeat of this answer; null when it is too large to keep.
 std::shared_ptr<const StoredResponse> keep(const DispatchResult& result, const RouteConfig& route) {
   if (result.kind != DispatchResult::Kind::answer) return nullptr;
-  std::vector<Header> headers;
-  for (const http::Field& field : result.connection->head.fields) {
-    headers.push_back(Header{std::string(field.name), std::string(field.value)});
-  }
   const std::vector<std::string>& allowed =
       route.replay_headers.empty() ? default_replay_headers() : route.replay_headers;
+  auto may_matter = [&](const http::Field& field) {
+    if (field.id == http::FieldId::connection) return true;
+    return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& name) {
+      return http::equals_ignoring_case(name, field.name);
+    });
+  };
+  std::vector<Header> headers;
+  for (const http::Field& field : result.connection->head.fields) {
+    if (!may_matter(field)) continue;
+    headers.push_back(Header{std::string(field.name), std::string(field.value)});
+  }
   return std::make_shared<const StoredResponse>(
       pack_response(result.connection->head.status, headers, result.body, allowed));
 }
@@ -113,10 +120,7 @@ std::shared_ptr<const StoredResponse> keep(const DispatchResult& result, const R
 
 ProtectedRequest::ProtectedRequest(const Context& context, http::Exchange& exchange,
                                    const Route& route)
-    : context_(context),
-      exchange_(exchange),
-      route_(route.config),
-      started_us_(steady_now_us()) {
+    : context_(context), exchange_(exchange), route_(route.config), started_us_(steady_now_us()) {
   const http::Field* traceparent = exchange.head().find(http::FieldId::traceparent);
   std::optional<std::string_view> sent;
   if (traceparent) sent = traceparent->value;
@@ -371,6 +375,7 @@ http::Task<void> ProtectedRequest::answer_with_upstream(DispatchResult& result,
                                                         TimestampMs expires_at) {
   http::UpstreamConnection& connection = *result.connection;
   http::ResponseStart start;
+  start.fields.reserve(connection.head.text.size() + 256);
   start.status = connection.head.status;
   start.reason = connection.head.reason;
   append_relayed_fields(start.fields, connection.head);

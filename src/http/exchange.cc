@@ -17,6 +17,15 @@ Exchange::Exchange(Stream& stream, ByteBuffer& input, const ExchangeTimeouts& ti
                    std::string_view peer)
     : stream_(stream), input_(input), timeouts_(timeouts), peer_(peer), body_(stream, input) {}
 
+void Exchange::restart() {
+  framing_ = Framing{};
+  body_.start(framing_);
+  out_framing_ = Framing::Kind::none;
+  status_ = 0;
+  keep_alive_ = true;
+  expects_continue_ = answered_ = complete_ = false;
+}
+
 Task<bool> Exchange::send(std::string_view first, std::string_view second) {
   if (!reachable_) co_return false;
   IoResult sent = co_await stream_.write(first, second, loop().now() + timeouts_.write_ms);

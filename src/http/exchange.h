@@ -66,6 +66,7 @@ class Exchange {
  private:
   friend class ServerConnection;
 
+  void restart();  // for the connection's next request; keeps its memory
   Task<bool> send(std::string_view first, std::string_view second);
   Task<void> continue_if_expected();
   void write_head(const ResponseStart& start, const Framing& framing);

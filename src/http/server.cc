@@ -18,6 +18,7 @@ namespace oncekey::http {
 namespace {
 
 constexpr int listen_backlog = 4096;
+constexpr SteadyMs accept_retry_ms = 100;
 constexpr std::string_view too_many_connections =
     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
     "Connection: close\r\n\r\n";
@@ -92,6 +93,7 @@ void Listener::serve(std::vector<ConnectionSet*> sets, std::vector<Loop*> loops)
 
 void Listener::close() {
   if (fd_ < 0) return;
+  disarm();
   loop_.remove(fd_, *this);
   ::close(fd_);
   fd_ = -1;
@@ -105,11 +107,8 @@ void Listener::on_events(std::uint32_t) {
                        SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      // Out of descriptors: the edge is used up, so look again when a round has passed.
-      if (errno == EMFILE || errno == ENFILE)
-        loop_.post([this] {
-          if (fd_ >= 0) on_events(0);
-        });
+      // Out of descriptors: the edge is used up, so look again in a while.
+      if (errno == EMFILE || errno == ENFILE) arm(loop_.timers(), loop_.now() + accept_retry_ms);
       return;
     }
     stats_.connections_accepted.fetch_add(1, std::memory_order_relaxed);

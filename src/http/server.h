@@ -64,12 +64,12 @@ class ConnectionSet {
 };
 
 // A listening socket on the first loop, handing connections round to all.
-class Listener final : private Loop::EventTarget {
+class Listener final : private Loop::EventTarget, private Timer {
  public:
   // Throws std::runtime_error when the address cannot be bound.
   Listener(Loop& loop, const SocketAddress& address, ServerStats& stats,
            const ServerOptions& options);
-  ~Listener();
+  ~Listener() override;
 
   void serve(std::vector<ConnectionSet*> sets, std::vector<Loop*> loops);
   void close();                 // on the loop's thread: no new connections
@@ -77,6 +77,7 @@ class Listener final : private Loop::EventTarget {
 
  private:
   void on_events(std::uint32_t events) override;
+  void on_deadline() override { on_events(0); }
 
   Loop& loop_;
   int fd_ = -1;

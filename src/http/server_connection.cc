@@ -29,16 +29,16 @@ void ServerConnection::close_if_idle() {
 }
 
 Task<void> ServerConnection::serve() {
-  std::optional<Exchange> exchange;
+  Exchange exchange(stream_, input_, options_.timeouts, peer_);
   for (;;) {
-    exchange.emplace(stream_, input_, options_.timeouts, peer_);
-    Next next = co_await read_head(*exchange);
+    Next next = co_await read_head(exchange);
     if (next == Next::over) co_return;
     stats_.exchanges_running.fetch_add(1, std::memory_order_relaxed);
-    co_await handler_.handle(*exchange);
+    co_await handler_.handle(exchange);
     stats_.exchanges_running.fetch_sub(1, std::memory_order_relaxed);
-    next = co_await finish_exchange(*exchange);
+    next = co_await finish_exchange(exchange);
     if (next == Next::over) co_return;
+    exchange.restart();
   }
 }
 
