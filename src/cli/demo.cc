@@ -8,9 +8,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <memory>
+#include <stdexcept>
 
 #include "cli/demo_folder.h"
 #include "cli/demo_gateway.h"
+#include "cli/demo_guide.h"
 #include "cli/demo_screen.h"
 #include "cli/demo_tour.h"
 #include "cli/demo_upstream.h"
@@ -20,9 +23,10 @@
 namespace oncekey::cli {
 namespace {
 
-constexpr int gateway_port = 8080;
-constexpr int admin_port = 8081;
-constexpr int upstream_port = 3000;
+constexpr const char* gateway_address = "127.0.0.1:8080";
+constexpr const char* admin_address = "127.0.0.1:8081";
+constexpr const char* upstream_address = "127.0.0.1:3000";
+constexpr const char* free_address = "127.0.0.1:0";
 
 struct DemoOptions {
   bool once = false;
@@ -63,79 +67,55 @@ bool colours_wanted() {
   return ::isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0');
 }
 
-void print_places(DemoScreen& screen, const DemoGateway& gateway, const DemoUpstream& upstream,
-                  const std::string& folder) {
-  screen.heading("Oncekey demo: a shop that knows nothing of retries, made safe to retry");
-  screen.line("gateway         http://" + gateway.address());
-  screen.line("sample upstream http://" + upstream.address() + "   orders and payments, in memory");
-  screen.line("admin           http://" + gateway.admin_address());
-  screen.line("store           RocksDB in " + folder);
-}
-
-void print_invitation(DemoScreen& screen, const DemoGateway& gateway,
-                      const DemoUpstream& upstream) {
-  const std::string front = "http://" + gateway.address();
-  const std::string admin = "http://" + gateway.admin_address();
-  screen.blank();
-  screen.heading("Now you");
-  screen.line("Send this twice, then change the quantity; any line of the tour can be sent again:");
-  screen.line(
-      "  curl -i --json '{\"item\":\"mocha\",\"quantity\":1}' "
-      "-H 'Idempotency-Key: my-very-first-order' " +
-      front + "/orders");
-  screen.line("Make it slow or make it fail, with one more header:");
-  screen.line("  -H 'X-Demo-Delay: 5s'");
-  screen.line("  -H 'X-Demo-Fault: F'      500 503 decline cut reset timeout drop-before");
-  screen.blank();
-  screen.line("What the upstream did     curl http://" + upstream.address() + "/orders");
-  screen.line("                          curl http://" + upstream.address() + "/executions");
-  screen.line("What the gateway knows    curl '" + admin + "/records?state=unknown'");
-  screen.line("Health and metrics        curl " + admin + "/readyz");
-  screen.line("                          curl " + admin + "/metrics");
-  screen.line("The published policy      " + front +
-              "/.well-known/idempotency   (in a browser, too)");
-  screen.blank();
-  screen.line("Ctrl-C ends it. The gateway's log follows.");
-  screen.blank();
-}
-
-void print_verdict(DemoScreen& screen, const DemoTour& tour) {
-  screen.blank();
-  const std::string held = std::to_string(tour.checks() - tour.failures());
-  screen.check(tour.failures() == 0,
-               held + " of " + std::to_string(tour.checks()) + " checks held");
-}
-
 void print_log(const std::string& path) {
   std::cerr << "\nThe gateway's log:\n" << std::ifstream(path).rdbuf() << std::flush;
+}
+
+// The usual port when it is free, otherwise any that is.
+std::unique_ptr<DemoUpstream> start_upstream(DemoShop& shop) {
+  try {
+    return std::make_unique<DemoUpstream>(upstream_address, shop);
+  } catch (const std::runtime_error&) {
+    return std::make_unique<DemoUpstream>(free_address, shop);
+  }
+}
+
+std::unique_ptr<DemoGateway> start_gateway(DemoPlaces places) {
+  try {
+    return std::make_unique<DemoGateway>(places);
+  } catch (const std::runtime_error&) {
+    places.listen = places.admin = free_address;
+    return std::make_unique<DemoGateway>(places);
+  }
 }
 
 int show(const DemoOptions& options) {
   DemoFolder folder(options.data);
   const std::string run = run_name();
-  DemoShop shop(run);
-  DemoUpstream upstream(address_near(upstream_port), shop);
-  DemoGateway gateway({.folder = folder.path(),
-                       .listen = address_near(gateway_port),
-                       .admin = address_near(admin_port),
-                       .upstream = "http://" + upstream.address()});
+  DemoShop shop(run.substr(0, 4));
+  const auto upstream = start_upstream(shop);
+  const auto gateway = start_gateway({.folder = folder.path(),
+                                      .listen = gateway_address,
+                                      .admin = admin_address,
+                                      .upstream = "http://" + upstream->address()});
   DemoScreen screen(stdout, colours_wanted());
-  print_places(screen, gateway, upstream, folder.path());
+  const DemoAddresses addresses{gateway->address(), gateway->admin_address(), upstream->address()};
+  print_places(screen, addresses, folder.path());
 
-  DemoTour tour({.gateway = gateway.address(), .upstream = upstream.address(), .run = run}, shop,
+  DemoTour tour({.gateway = gateway->address(), .upstream = upstream->address(), .run = run}, shop,
                 screen);
   const bool passed = tour.run(ending_asked_for);
-  if (tour.failures() > 0) print_log(gateway.log_path());
-  print_verdict(screen, tour);
+  if (tour.failures() > 0) print_log(gateway->log_path());
+  print_verdict(screen, tour.checks(), tour.failures());
   if (!options.once && !ending_asked_for() && !screen.broken()) {
-    print_invitation(screen, gateway, upstream);
-    gateway.show_log();
+    print_invitation(screen, addresses);
+    gateway->show_log();
     wait_for_ending();
     screen.blank();
     screen.line(folder.temporary() ? "Stopping; the store goes with it."
                                    : "Stopping; the store stays in " + folder.path() + ".");
   }
-  if (!gateway.drain()) {
+  if (!gateway->drain()) {
     folder.remove_if_temporary();
     std::fflush(stdout);
     ::_exit(exit_failed);  // requests are still suspended, and their objects in use

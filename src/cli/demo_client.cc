@@ -13,6 +13,7 @@
 namespace oncekey::cli {
 namespace {
 
+constexpr std::size_t curl_columns = 88;
 constexpr timeval patience{.tv_sec = 60, .tv_usec = 0};
 
 class Connection {
@@ -116,11 +117,19 @@ DemoAnswer parse_answer(std::string_view text, std::string_view method) {
 std::vector<std::string> DemoRequest::curl() const {
   const bool plain = target.find_first_of("?&") == std::string::npos;
   const std::string url = "http://" + address + target;
-  std::string line = "curl " + (plain ? url : "'" + url + "'");
-  if (method == "GET") return {line};
-  line.insert(std::string_view("curl ").size(), "-i ");
-  for (const auto& [name, value] : headers) line += " -H '" + name + ": " + value + "'";
-  return {line + " \\", "--json '" + body + "'"};
+  std::vector<std::string> parts = {plain ? url : "'" + url + "'"};
+  for (const auto& [name, value] : headers) parts.push_back("-H '" + name + ": " + value + "'");
+  if (method != "GET") parts.push_back("--json '" + body + "'");
+
+  std::vector<std::string> lines = {method == "GET" ? "curl" : "curl -i"};
+  for (const std::string& part : parts) {
+    if (lines.back().size() + part.size() > curl_columns) {
+      lines.back() += " \\";
+      lines.push_back("   ");
+    }
+    lines.back() += " " + part;
+  }
+  return lines;
 }
 
 std::string DemoAnswer::header(std::string_view name) const {

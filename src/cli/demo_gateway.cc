@@ -1,15 +1,12 @@
 #include "cli/demo_gateway.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <stdexcept>
 
 #include "gateway/config_draft.h"
 #include "gateway/secret.h"
-#include "http/address.h"
 #include "store/open.h"
 
 namespace oncekey::cli {
@@ -49,8 +46,8 @@ DemoGateway::DemoGateway(const DemoPlaces& places) : log_path_(places.folder + "
   auto engine = store::open_engine(config.store, store::OpenOptions{gateway::wall_now_ms});
   if (!engine) throw std::runtime_error(engine.error());
   service_ = std::make_unique<gateway::Service>(config, secret, std::move(*engine), *log_);
-  service_->start();
   admin_ = std::make_unique<admin::AdminServer>(*service_, config.admin);
+  service_->start();  // last: from here on it has clients, and must be drained before it goes
 }
 
 DemoGateway::~DemoGateway() {
@@ -65,18 +62,6 @@ void DemoGateway::show_log() {
 
 bool DemoGateway::drain() {
   return service_->drain(grace_ms).clean;
-}
-
-std::string address_near(int port) {
-  const std::string address = "127.0.0.1:" + std::to_string(port);
-  const auto resolved = http::resolve(address);
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int on = 1;
-  const bool free =
-      resolved.ok() && fd >= 0 && ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-      ::bind(fd, resolved->front().get(), resolved->front().size) == 0 && ::listen(fd, 1) == 0;
-  if (fd >= 0) ::close(fd);
-  return free ? address : "127.0.0.1:0";
 }
 
 }  // namespace oncekey::cli

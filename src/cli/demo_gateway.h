@@ -20,7 +20,7 @@ struct DemoPlaces {
 
 class DemoGateway {
  public:
-  // Throws std::runtime_error with a sentence for people.
+  // Throws std::runtime_error with a sentence for people, for example when a port is taken.
   explicit DemoGateway(const DemoPlaces& places);
   ~DemoGateway();
 
@@ -40,8 +40,5 @@ class DemoGateway {
   std::unique_ptr<gateway::Service> service_;
   std::unique_ptr<admin::AdminServer> admin_;
 };
-
-// 127.0.0.1 with this port when nothing listens there, otherwise with port 0: any free one.
-std::string address_near(int port);
 
 }  // namespace oncekey::cli

@@ -70,7 +70,7 @@ void DemoScreen::request(const DemoRequest& request, std::string_view note) {
     print(Style::plain, indent);
     print(Style::accent, std::string(prompt) + line);
     print(Style::plain, "\n");
-    prompt = "    ";
+    prompt = "  ";
   }
   std::fflush(out_);
 }

@@ -48,16 +48,17 @@ bool DemoTour::run(const std::function<bool()>& interrupted) {
 }
 
 void DemoTour::first_request() {
-  screen_.step(1, "The first request is executed",
-               "A POST with a key of the client's own making. The gateway writes the key down, "
-               "forwards the request, and keeps the answer.");
+  screen_.step(
+      1, "The first request is executed",
+      "The gateway writes the client's key down, forwards the POST, and keeps the answer.");
   first_ = send(post("/orders", key("order-1"), espresso));
-  check(first_.status == 201 && !is_replay(first_), "201 Created, by the upstream");
+  check(first_.status == 201 && !is_replay(first_), "201: the upstream made the order");
 }
 
 void DemoTour::retry_is_replayed() {
-  screen_.step(2, "A retry gets the same answer",
-               "The client saw a timeout, say, and sends the same request with the same key.");
+  screen_.step(
+      2, "A retry gets the same answer",
+      "The client did not get the answer, say, and sends the same request with the same key.");
   const DemoAnswer retry = send(post("/orders", key("order-1"), espresso));
   check(retry.status == 201 && is_replay(retry), "201 again, marked as a replay");
   check(retry.body == first_.body && !retry.body.empty(),
@@ -88,9 +89,9 @@ void DemoTour::two_at_once() {
 }
 
 void DemoTour::other_body() {
-  screen_.step(4, "The same key with another body is refused",
-               "Ten instead of one: this is not a retry, so neither a replay nor a second order "
-               "would be right.");
+  screen_.step(
+      4, "The same key with another body is refused",
+      "Ten instead of one is no retry: a replay would be wrong, and so would a second order.");
   const DemoAnswer answer =
       send(post("/orders", key("order-1"), R"({"item":"espresso","quantity":10})"));
   check(answer.status == 422 && names_code(answer, "idempotency_key_reused"),
@@ -114,8 +115,7 @@ void DemoTour::missing_key() {
 
 void DemoTour::answer_cut_off() {
   screen_.step(6, "The upstream breaks off in the middle of its answer",
-               "Was the card charged? The gateway cannot know, so it does not try again by itself "
-               "and does not let a retry do it either.");
+               "Was the payment made? The gateway cannot know, so it lets nobody make it again.");
   DemoRequest request = post("/payments", key("payment-1"), R"({"amount":350,"currency":"EUR"})");
   request.headers.emplace_back("X-Demo-Fault", "cut");
   const DemoAnswer cut = send(request);
@@ -129,7 +129,7 @@ void DemoTour::answer_cut_off() {
 
 void DemoTour::proved_failure() {
   screen_.step(7, "After a failure that did nothing, the retry is executed",
-               "A 503 says that the work was not done, so the same key may try again.");
+               "By default a 503 means that the work was not begun: the same key may try again.");
   DemoRequest request = post("/orders", key("order-3"), R"({"item":"ristretto","quantity":1})");
   request.headers.emplace_back("X-Demo-Fault", "503");
   const DemoAnswer failed = send(request);
