@@ -65,7 +65,7 @@ rocksdb::DBOptions database_options() {
   rocksdb::DBOptions options;
   options.create_if_missing = true;
   options.create_missing_column_families = true;
-  // Not atomic_flush: in 7.8 a flush that fails can leave another waiting for ever, and Close too.
+  // Not atomic_flush: with it, a failed flush has been seen to leave Close waiting (decision 2).
   options.max_total_wal_size = log_bytes_max;
   options.allow_concurrent_memtable_write = false;  // one writer; the vector memtable demands it
   options.max_open_files = -1;
