@@ -96,7 +96,9 @@ Answer make_answer(AnswerCase answer_case, const AnswerContext& context) {
   const Wording& words = wording(answer_case);
   const bool stripe = context.profile == Profile::stripe;
   Answer answer;
-  answer.status = answer_status(answer_case, context.profile, context.statuses);
+  answer.status = context.status != 0
+                      ? context.status
+                      : answer_status(answer_case, context.profile, context.statuses);
   answer.code = words.code;
   answer.headers.push_back(
       {"Content-Type", stripe ? "application/json" : "application/problem+json"});

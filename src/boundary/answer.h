@@ -45,6 +45,7 @@ enum class AnswerCase {
 struct AnswerContext {
   Profile profile = Profile::ietf;
   AnswerStatuses statuses;
+  int status = 0;                // 0: the case's own
   std::string_view policy_url;   // what `type` and Link point to
   std::string_view instance_id;  // a UUID; becomes urn:uuid:…
   std::string_view key_header = "Idempotency-Key";

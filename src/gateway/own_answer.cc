@@ -28,6 +28,7 @@ http::Task<void> send_own_answer(const Context& context, http::Exchange& exchang
   AnswerContext answer_context;
   answer_context.profile = route.profile;
   answer_context.statuses = route.statuses;
+  answer_context.status = own.status;
   answer_context.policy_url = context.config.policy_url;
   answer_context.instance_id = instance;
   answer_context.key_header = route.key_header;
@@ -35,7 +36,7 @@ http::Task<void> send_own_answer(const Context& context, http::Exchange& exchang
   answer_context.retry_after_ms = own.retry_after_ms;
   Answer answer = make_answer(own.answer_case, answer_context);
   http::ResponseStart start;
-  start.status = own.status != 0 ? own.status : answer.status;
+  start.status = answer.status;
   for (const Header& header : answer.headers) start.add(header.name, header.value);
   if (!own.key.empty()) start.add(route.key_header, own.key);
   add_date(start);

@@ -155,10 +155,11 @@ http::Task<ProtectedRequest::KeyFound> ProtectedRequest::find_key() {
   if (lines.count == 0 && route_.key == KeyUse::optional) co_return KeyFound::absent;
   Result<Key, KeyError> key = parse_key(lines.sent(), route_.key_policy);
   if (!key) {
-    bool missing = key.error().reason == KeyError::Reason::missing;
-    AnswerCase answer_case = AnswerCase::key_invalid;
-    if (missing) answer_case = AnswerCase::key_missing;
-    co_await answer(Decision::refused, answer_case, key.error().detail);
+    if (key.error().reason == KeyError::Reason::missing) {
+      co_await answer(Decision::refused, AnswerCase::key_missing);
+    } else {
+      co_await answer(Decision::refused, AnswerCase::key_invalid, key.error().detail);
+    }
     co_return KeyFound::refused;
   }
   if (key->personal_data) context_.metrics.personal_data_key();
@@ -335,7 +336,11 @@ http::Task<void> ProtectedRequest::execute(Execute hold) {
     co_await answer(Decision::executed, AnswerCase::upstream_unreachable, {}, retry_unreachable_ms);
   } else {
     int status = result.timed_out ? 504 : 502;
-    co_await answer(Decision::executed, AnswerCase::outcome_unknown, {}, retry_unknown_ms, status);
+    co_await answer(Decision::executed, AnswerCase::outcome_unknown,
+                    "The request was sent, but no whole answer came back, so it is not known whether "
+                    "it was executed. It will not be sent again. Ask with the same key after the time "
+                    "in Retry-After; a new key could make the operation run twice.",
+                    retry_unknown_ms, status);
   }
 }
 
