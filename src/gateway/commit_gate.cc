@@ -21,7 +21,7 @@ CommitGate::~CommitGate() = default;
 void CommitGate::Pending::on_deadline() {
   timed_out = true;
   attended = false;
-  handle.resume();  // Waiting's destructor hands this over to the gate
+  handle.resume();  // await_resume() leaves this to the gate
 }
 
 std::unique_ptr<CommitGate::Pending> CommitGate::take_pending() {
@@ -104,14 +104,15 @@ void CommitGate::Waiting::await_suspend(std::coroutine_handle<> handle) {
   gate_.submit(*pending_);
 }
 
+void CommitGate::Waiting::leave_to_gate() {
+  ++gate_.unattended_;
+  pending_.release();  // receive() frees it
+}
+
 CommitGate::Waiting::~Waiting() {
-  if (!pending_) return;
-  if (pending_->timed_out) {
-    ++gate_.unattended_;
-    pending_.release();  // deliver() gives it back
-  } else if (gate_.spare_.size() < spare_max) {
-    gate_.spare_.push_back(std::move(pending_));
-  }
+  if (!pending_ || gate_.spare_.size() >= spare_max) return;
+  pending_->ticket.operation.emplace<Get>();  // a spare must not keep an answer's body alive
+  gate_.spare_.push_back(std::move(pending_));
 }
 
 }  // namespace oncekey::gateway

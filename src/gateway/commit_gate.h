@@ -74,6 +74,8 @@ class CommitGate::Waiting {
   void await_suspend(std::coroutine_handle<> handle);
 
  protected:
+  void leave_to_gate();  // the store still has it, and may answer while this object lives on
+
   CommitGate& gate_;
   std::unique_ptr<Pending> pending_;
   http::SteadyMs deadline_;
@@ -88,7 +90,10 @@ class CommitGate::Commit final : public Waiting {
   Op& operation() { return std::get<Op>(pending_->ticket.operation); }
   Outcome await_resume() {
     // After a time-out the committer may still be writing the other one.
-    if (pending_->timed_out) return Unavailable{"the store did not answer in time"};
+    if (pending_->timed_out) {
+      leave_to_gate();
+      return Unavailable{"the store did not answer in time"};
+    }
     return std::move(operation().outcome);
   }
 };
