@@ -46,7 +46,12 @@ std::optional<ReplayCache::Entry> ReplayCache::find(const RecordId& id, Timestam
 
 void ReplayCache::insert(const RecordId& id, Entry entry) {
   std::size_t bytes = entry_overhead + id.scope.size() + id.key.size();
-  if (entry.replay.response) bytes += entry.replay.response->body.size();
+  if (entry.replay.response) {
+    bytes += entry.replay.response->body.size();
+    for (const Header& header : entry.replay.response->headers) {
+      bytes += sizeof(Header) + header.name.size() + header.value.size();
+    }
+  }
   if (bytes > shard_bytes_max_ / 4) return;
   std::string name = name_of(id);
   Shard& shard = shard_of(name);
