@@ -123,7 +123,9 @@ void Log::event(LogLevel level, std::string_view event, std::initializer_list<Lo
 void Log::append_request(std::string& out, const RequestLine& line) const {
   begin(out, LogLevel::info, "request");
   if (format_ == LogFormat::text) {
-    out.append(" ").append(line.method).append(" ");
+    out.append(" ");
+    append_printable(out, line.method);
+    out.append(" ");
     append_printable(out, line.path);
     out.append(" ");
     append_number(out, line.status);
