@@ -18,8 +18,10 @@ void append_number(std::string& out, std::uint64_t number) {
   out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
-bool named_by_connection(const http::Head& head, std::string_view name) {
-  return head.find(FieldId::connection) != nullptr && head.connection_has(name);
+// Host is not the sender's to take away: without it the upstream would see another request.
+bool named_by_connection(const http::Head& head, const Field& field) {
+  return field.id != FieldId::host && head.find(FieldId::connection) != nullptr &&
+         head.connection_has(field.name);
 }
 
 // Fields that only this gateway may write.
@@ -106,13 +108,14 @@ void write_upstream_head(std::string& out, const http::Exchange& exchange,
   const http::RequestHead& head = exchange.head();
   out.clear();
   out.reserve(head.text.size() + 512);
-  out.append(head.method).append(" ").append(context.base_path).append(head.target);
+  std::string_view base = head.target == "*" ? std::string_view() : context.base_path;
+  out.append(head.method).append(" ").append(base).append(head.target);
   out.append(" HTTP/1.1\r\n");
   if (!head.find(FieldId::host)) out.append("Host: \r\n");
   for (const Field& field : head.fields) {
     bool upgrading = context.upgrade && field.id == FieldId::upgrade;
     if (is_ours(field, context) || (http::is_hop_by_hop(field.id) && !upgrading) ||
-        named_by_connection(head, field.name)) {
+        named_by_connection(head, field)) {
       if (!upgrading) continue;
     }
     append_line(out, field.name, field.value);
@@ -133,7 +136,7 @@ void write_upstream_head(std::string& out, const http::Exchange& exchange,
 void append_relayed_fields(std::string& out, const http::ResponseHead& head) {
   for (const Field& field : head.fields) {
     if (http::is_hop_by_hop(field.id) || field.id == FieldId::content_length ||
-        field.id == FieldId::idempotency_outcome || named_by_connection(head, field.name)) {
+        field.id == FieldId::idempotency_outcome || named_by_connection(head, field)) {
       continue;
     }
     append_line(out, field.name, field.value);
