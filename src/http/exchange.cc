@@ -18,6 +18,7 @@ Exchange::Exchange(Stream& stream, ByteBuffer& input, const ExchangeTimeouts& ti
     : stream_(stream), input_(input), timeouts_(timeouts), peer_(peer), body_(stream, input) {}
 
 void Exchange::restart() {
+  head_.clear();
   framing_ = Framing{};
   body_.start(framing_);
   out_framing_ = Framing::Kind::none;

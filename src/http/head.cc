@@ -163,9 +163,16 @@ bool Head::connection_has(std::string_view option) const {
   return has;
 }
 
-std::optional<Refusal> RequestHead::parse(std::string_view head_text, const HeadLimits& limits) {
-  text.assign(head_text);
+void RequestHead::clear() {
+  text.clear();
   fields.clear();
+  method = target = path = {};
+  minor_version = 1;
+}
+
+std::optional<Refusal> RequestHead::parse(std::string_view head_text, const HeadLimits& limits) {
+  clear();  // a refused head must not show parts of the one before
+  text.assign(head_text);
   std::string_view rest = text;
   if (rest.find('\0') != std::string_view::npos) return refuse("the head has a NUL character");
   std::string_view line = take_line(rest);

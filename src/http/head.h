@@ -66,6 +66,7 @@ struct RequestHead : Head {
   std::string_view target;  // origin-form, or authority for CONNECT, or "*"
   std::string_view path;    // target up to the query
 
+  void clear();  // keeps its memory
   // `text` as found by HeadScanner. On success the head is filled anew.
   std::optional<Refusal> parse(std::string_view head_text, const HeadLimits& limits);
 };

@@ -279,6 +279,16 @@ TEST(RequestHead, HeadMayBeUsedAgain) {
   EXPECT_EQ(head.fields.size(), 1u);
 }
 
+TEST(RequestHead, RefusedHeadShowsNothingOfTheOneBefore) {
+  RequestHead head;
+  ASSERT_FALSE(parse(head, request("HEAD /first HTTP/1.0", "Host: a\r\n")));
+  ASSERT_TRUE(parse(head, request(std::string(500, 'x') + std::string(1, '\0'))));
+  EXPECT_EQ(head.method, "");
+  EXPECT_EQ(head.path, "");
+  EXPECT_EQ(head.minor_version, 1);
+  EXPECT_TRUE(head.fields.empty());
+}
+
 TEST(RequestHead, ConnectionOptionsAreReadFromEveryLine) {
   RequestHead head;
   ASSERT_FALSE(parse(head, request("GET / HTTP/1.1",

@@ -316,6 +316,21 @@ TEST_F(Server, RefusedFramingClosesBeforeAnythingElseIsRead) {
   }
 }
 
+TEST_F(Server, RefusalKnowsNothingOfTheRequestBefore) {
+  start();
+  using namespace std::string_literals;
+  for (std::string bad :
+       {"broken\n\n"s, "GET /"s + std::string(5'000, 'x'), "GET /\0 HTTP/1.1\r\n\r\n"s, "HE"s}) {
+    HttpConnection client(port_);
+    ASSERT_TRUE(client.send("HEAD /ignore HTTP/1.1\r\nHost: a\r\n\r\n"));
+    ASSERT_EQ(client.receive(true).status, 200);
+    ASSERT_TRUE(client.send(bad));
+    HttpResponse response = client.receive();  // with its body, although the last one had none
+    EXPECT_GE(response.status, 400) << response.failure;
+    EXPECT_FALSE(response.body.empty());
+  }
+}
+
 TEST_F(Server, SmallUnreadBodyIsSkipped) {
   start();
   HttpConnection client(port_);
