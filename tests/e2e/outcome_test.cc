@@ -111,7 +111,8 @@ TEST_F(OutcomeAtTheGateway, ResetOfAFreshConnectionIsNotTakenForProof) {
 TEST_F(OutcomeAtTheGateway, NoAnswerInTimeIsUnknown) {
   serve("[[route]]\nmatch = \"POST /orders\"\nupstream_timeout = \"150ms\"\n");
   HttpResponse first = post(key_a, "hold=never");
-  EXPECT_EQ(first.status, 409);
+  EXPECT_EQ(first.status, 504);
+  EXPECT_EQ(json_text(first.body, "/status"), "504");
   EXPECT_EQ(code(first), "outcome_unknown");
   EXPECT_EQ(record(key_a, "/state"), "unknown");
   EXPECT_EQ(code(post(key_a)), "outcome_unknown");
