@@ -9,6 +9,7 @@ namespace {
 // Resumes a coroutine when both directions have ended.
 struct Join {
   int running = 2;
+  http::SteadyMs last_bytes = 0;  // in either direction
   std::coroutine_handle<> waiting;
 
   void arrive() {
@@ -30,7 +31,10 @@ http::Task<void> pump(http::Stream& from, http::ByteBuffer& input, http::Stream&
     }
     std::span<char> room = input.prepare();
     http::IoResult got = co_await from.read(room, from.loop().now() + idle_ms);
+    bool other_busy = from.loop().now() - join.last_bytes < idle_ms;
+    if (got.error == http::IoError::timeout && other_busy) continue;
     if (!got.ok()) break;
+    join.last_bytes = from.loop().now();
     input.commit(got.bytes);
   }
   to.shutdown_write();

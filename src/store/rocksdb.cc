@@ -24,7 +24,9 @@ void RocksEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
     return;
   }
   batch_start_ = last_serial_;
+  look_ahead(batch);
   for (Operation* operation : batch) execute(*operation, *this, now);
+  ahead_.clear();
   const rocksdb::Status status = write();
   if (!status.ok()) return fail(batch, status, now);
   open_.forget_settled();
@@ -55,12 +57,26 @@ Result<const Record*, std::string> RocksEngine::find(const RecordId& id, Timesta
   return find_settled(id);
 }
 
+// Fresh keys are looked for in every file. Asking for all of a batch at once lets RocksDB fetch the
+// filters' cache lines side by side instead of one after the other.
+void RocksEngine::look_ahead(std::span<Operation* const> batch) {
+  if (batch.size() < 2) return;
+  for (Operation* operation : batch) {
+    const auto* reserve = std::get_if<Reserve>(operation);
+    if (reserve != nullptr && open_.find(reserve->id) == nullptr) ahead_.add(reserve->id);
+  }
+  ahead_.read(database_->db(), database_->settled());
+}
+
 Result<const Record*, std::string> RocksEngine::find_settled(const RecordId& id) {
   key_.clear();
   append_id(key_, id);
   rocksdb::DB& db = database_->db();
   rocksdb::PinnableSlice value;
-  rocksdb::Status status = db.Get(rocksdb::ReadOptions(), database_->settled(), key_, &value);
+  rocksdb::Status status;
+  if (!ahead_.take(key_, value, status)) {
+    status = db.Get(rocksdb::ReadOptions(), database_->settled(), key_, &value);
+  }
   if (status.ok()) {
     auto record = decode_completed({value.data(), value.size()});
     if (!record) return std::string("a settled record cannot be read");

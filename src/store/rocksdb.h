@@ -24,6 +24,7 @@
 #include "oncekey/store.h"
 #include "store/execution.h"
 #include "store/expiring_files.h"
+#include "store/look_ahead.h"
 #include "store/open_work.h"
 #include "store/rocksdb_database.h"
 
@@ -64,6 +65,7 @@ class RocksEngine : public Engine, private Records {
   std::uint64_t next_serial();
   void erase(const RecordId& id);
   void delete_stored(const OpenWork::Entry* entry);
+  void look_ahead(std::span<Operation* const> batch);
   Result<const Record*, std::string> find_settled(const RecordId& id);
   void list_settled(const List& request, TimestampMs now, std::size_t limit,
                     std::vector<Record>& found);
@@ -95,6 +97,7 @@ class RocksEngine : public Engine, private Records {
   bool epoch_changed_ = false;
   bool remembers_ = false;  // any tombstone may exist
 
+  LookAhead ahead_;
   rocksdb::WriteBatch write_;
   std::string key_;  // kept to save their allocations
   std::string value_;

@@ -1,11 +1,14 @@
 #include "store/rocksdb_options.h"
 
 #include <rocksdb/cache.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/memtablerep.h>
 #include <rocksdb/table.h>
 
+#include <cstdarg>
 #include <limits>
+#include <memory>
 
 #include "store/expiring_files.h"
 #include "store/record_codec.h"
@@ -28,6 +31,14 @@ constexpr double filter_bits_per_key = 16;
 // Replays are served from the gateway's own cache; this one only helps neighbours in a block.
 constexpr std::size_t block_cache_bytes = 8 << 20;
 constexpr std::size_t block_bytes = 32 << 10;
+
+// RocksDB's own log file is one more file that a full disk can break, and closing it then ends the
+// process. What matters comes back as a status.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
 
 rocksdb::ColumnFamilyOptions immutable_options(ReadExpiry read_expiry) {
   rocksdb::ColumnFamilyOptions options;
@@ -73,9 +84,7 @@ rocksdb::DBOptions database_options() {
   // After an error the engine itself reopens, so that it knows what is on disk.
   options.max_bgerror_resume_count = 0;
   options.max_background_jobs = 2;
-  options.info_log_level = rocksdb::WARN_LEVEL;
-  options.max_log_file_size = 1 << 20;
-  options.keep_log_file_num = 2;
+  options.info_log = std::make_shared<NoLog>();
   options.max_manifest_file_size = 4 << 20;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
