@@ -15,7 +15,8 @@ enum class KeySyntax {
   strict,   // an RFC 8941 Item whose value is a String
 };
 
-// Keys end up in logs and operators' lists; an e-mail address or a card number does not belong there.
+// Keys end up in logs and operators' lists; an e-mail address or a card number does not belong
+// there.
 enum class PersonalData { allow, warn, refuse };
 
 inline constexpr std::size_t key_length_max = 255;
@@ -28,8 +29,8 @@ struct KeyPolicy {
 };
 
 struct Key {
-  std::string value;             // without quotes: `"abc"` and `abc` are the same key
-  bool personal_data = false;    // it looks like personal data, and the policy only warns
+  std::string value;           // without quotes: `"abc"` and `abc` are the same key
+  bool personal_data = false;  // it looks like personal data, and the policy only warns
 };
 
 struct KeyError {
@@ -37,8 +38,8 @@ struct KeyError {
     missing,
     several_lines,
     empty,
-    not_a_string,      // strict: not an RFC 8941 String Item
-    bad_character,     // control or non-ASCII
+    not_a_string,   // strict: not an RFC 8941 String Item
+    bad_character,  // control or non-ASCII
     too_short,
     too_long,
     personal_data,

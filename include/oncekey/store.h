@@ -63,8 +63,8 @@ struct OutcomeUnknown {
 struct Expired {
   TimestampMs completed_at = 0;
 };
-using ReserveOutcome = std::variant<Unavailable, Execute, Replay, InFlight, Mismatch,
-                                    OutcomeUnknown, Expired>;
+using ReserveOutcome =
+    std::variant<Unavailable, Execute, Replay, InFlight, Mismatch, OutcomeUnknown, Expired>;
 
 struct Reserve {
   RecordId id;
@@ -96,7 +96,7 @@ using Verdict = std::variant<SettleCompleted, SettleFailed, SettleUnknown>;
 struct Settled {
   TimestampMs expires_at = 0;  // completed only
 };
-struct StaleFence {  // nothing was changed; the record is no longer this owner's
+struct StaleFence {            // nothing was changed; the record is no longer this owner's
   std::optional<State> state;  // what it is now; empty: there is no such record
 };
 using SettleOutcome = std::variant<Unavailable, Settled, StaleFence>;

@@ -25,21 +25,21 @@ struct AnswerStatuses {
 enum class AnswerCase {
   key_missing,
   key_invalid,
-  tenant_missing,       // 401: the credentials that name the tenant are absent
+  tenant_missing,  // 401: the credentials that name the tenant are absent
   mismatch,
   in_flight,
   outcome_unknown,
-  result_expired,       // past retention
-  result_too_large,     // executed, the answer was not kept
-  result_unreadable,    // stored by a newer version of Oncekey
-  store_unavailable,    // 503
-  upstream_unreachable, // 502: nothing was sent, a retry with the same key is safe
-  body_too_large,       // 413
-  request_invalid,      // 400: framing
-  request_timeout,      // 408
-  header_too_large,     // 431
-  not_supported,        // 501: upgrade, CONNECT, transfer coding
-  overloaded,           // 503: too many connections, or shutting down
+  result_expired,        // past retention
+  result_too_large,      // executed, the answer was not kept
+  result_unreadable,     // stored by a newer version of Oncekey
+  store_unavailable,     // 503
+  upstream_unreachable,  // 502: nothing was sent, a retry with the same key is safe
+  body_too_large,        // 413
+  request_invalid,       // 400: framing
+  request_timeout,       // 408
+  header_too_large,      // 431
+  not_supported,         // 501: upgrade, CONNECT, transfer coding
+  overloaded,            // 503: too many connections, or shutting down
 };
 
 struct AnswerContext {
@@ -49,7 +49,7 @@ struct AnswerContext {
   std::string_view policy_url;   // what `type` and Link point to
   std::string_view instance_id;  // a UUID; becomes urn:uuid:…
   std::string_view key_header = "Idempotency-Key";
-  std::string_view detail;       // "": the case's own sentence
+  std::string_view detail;                   // "": the case's own sentence
   std::optional<DurationMs> retry_after_ms;  // rounded up to whole seconds, at least 1
 };
 

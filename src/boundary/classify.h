@@ -20,8 +20,8 @@ struct Classification {
   std::string reason;  // short, for the record's last_error and the log; "" when completed
 };
 
-// `outcome_header`: the upstream's `Idempotency-Outcome`, when it sent one. It wins over the status;
-// a value that is none of executed, not-executed, unknown is treated as unknown.
+// `outcome_header`: the upstream's `Idempotency-Outcome`, when it sent one. It wins over the
+// status; a value that is none of executed, not-executed, unknown is treated as unknown.
 Classification classify_answer(int status, std::optional<std::string_view> outcome_header,
                                On5xx on_5xx);
 

@@ -64,8 +64,9 @@ TEST_F(ServeOptionsTest, FlagsWinOverEnvironmentOverFile) {
 }
 
 TEST_F(ServeOptionsTest, EveryFlagIsRead) {
-  auto options = parse({"--to=http://a:1", "--listen=b:2", "--admin=c:3",
-                        "--store=memory:", "--log-level=debug", "--log-format=text", "--threads=2"});
+  auto options =
+      parse({"--to=http://a:1", "--listen=b:2", "--admin=c:3",
+             "--store=memory:", "--log-level=debug", "--log-format=text", "--threads=2"});
   ASSERT_TRUE(options.ok()) << err_.str();
   EXPECT_EQ(options->config.upstream, "http://a:1");
   EXPECT_EQ(options->config.listen, "b:2");

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "gateway/tenant.h"
+
 namespace oncekey::gateway {
 
 using http::Field;
@@ -18,10 +20,15 @@ void append_number(std::string& out, std::uint64_t number) {
   out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
-// Host is not the sender's to take away: without it the upstream would see another request.
+// Host and what the tenant was read from are not the sender's to take away: without them the
+// upstream would see another request than the one that was reserved.
+bool may_be_named(const Field& field, const ForwardContext& context) {
+  return field.id != FieldId::host && field.id != FieldId::authorization &&
+         !http::equals_ignoring_case(field.name, tenant_header(context.config.tenant));
+}
+
 bool named_by_connection(const http::Head& head, const Field& field) {
-  return field.id != FieldId::host && head.find(FieldId::connection) != nullptr &&
-         head.connection_has(field.name);
+  return head.find(FieldId::connection) != nullptr && head.connection_has(field.name);
 }
 
 // Fields that only this gateway may write.
@@ -115,7 +122,7 @@ void write_upstream_head(std::string& out, const http::Exchange& exchange,
   for (const Field& field : head.fields) {
     bool upgrading = context.upgrade && field.id == FieldId::upgrade;
     if (is_ours(field, context) || (http::is_hop_by_hop(field.id) && !upgrading) ||
-        named_by_connection(head, field)) {
+        (may_be_named(field, context) && named_by_connection(head, field))) {
       if (!upgrading) continue;
     }
     append_line(out, field.name, field.value);

@@ -336,11 +336,12 @@ http::Task<void> ProtectedRequest::execute(Execute hold) {
     co_await answer(Decision::executed, AnswerCase::upstream_unreachable, {}, retry_unreachable_ms);
   } else {
     int status = result.timed_out ? 504 : 502;
-    co_await answer(Decision::executed, AnswerCase::outcome_unknown,
-                    "The request was sent, but no whole answer came back, so it is not known whether "
-                    "it was executed. It will not be sent again. Ask with the same key after the time "
-                    "in Retry-After; a new key could make the operation run twice.",
-                    retry_unknown_ms, status);
+    co_await answer(
+        Decision::executed, AnswerCase::outcome_unknown,
+        "The request was sent, but no whole answer came back, so it is not known whether "
+        "it was executed. It will not be sent again. Ask with the same key after the time "
+        "in Retry-After; a new key could make the operation run twice.",
+        retry_unknown_ms, status);
   }
 }
 

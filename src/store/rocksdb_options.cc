@@ -3,6 +3,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/memtablerep.h>
 #include <rocksdb/table.h>
 
@@ -38,6 +39,17 @@ class NoLog final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
   void Logv(const char*, va_list) override {}
+};
+
+// RocksDB resumes by itself when space returns, by flushing what it has in memory beside a log
+// whose last record may be torn; a database that is opened anew after that refuses its own log as
+// older than its tables. Only the engine may resume, by opening anew.
+class NoResume final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
+                            bool* auto_recovery) override {
+    *auto_recovery = false;
+  }
 };
 
 rocksdb::ColumnFamilyOptions immutable_options(ReadExpiry read_expiry) {
@@ -81,8 +93,8 @@ rocksdb::DBOptions database_options() {
   options.allow_concurrent_memtable_write = false;  // one writer; the vector memtable demands it
   options.max_open_files = -1;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  // After an error the engine itself reopens, so that it knows what is on disk.
   options.max_bgerror_resume_count = 0;
+  options.listeners.push_back(std::make_shared<NoResume>());
   options.max_background_jobs = 2;
   options.info_log = std::make_shared<NoLog>();
   options.max_manifest_file_size = 4 << 20;
