@@ -22,6 +22,7 @@ struct FingerprintInput {
   std::string_view target;  // path with query, as it was sent
   std::string_view content_type;
   std::string_view body;
+  std::string_view content_encoding = {};  // equal bytes in another coding are another request
 };
 
 // Two different requests have different fingerprints: JSON is compared by RFC 8785 with exact

@@ -34,6 +34,7 @@ enum class AnswerCase {
   result_unreadable,     // stored by a newer version of Oncekey
   store_unavailable,     // 503
   upstream_unreachable,  // 502: nothing was sent, a retry with the same key is safe
+  upstream_failed,       // 502: an unprotected request was sent, and no whole answer came
   body_too_large,        // 413
   request_invalid,       // 400: framing
   request_timeout,       // 408

@@ -35,7 +35,6 @@ constexpr Wording tenant_missing{
     .detail =
         "The credentials that tell one caller's keys from another's are missing. Send them, and "
         "the same key again. Nothing was executed.",
-    .safe_new_key = true,
 };
 
 constexpr Wording mismatch{
@@ -132,6 +131,16 @@ constexpr Wording upstream_unreachable{
     .retry_after = true,
 };
 
+constexpr Wording upstream_failed{
+    .status = 502,
+    .code = "upstream_failed",
+    .stripe_type = api_error,
+    .title = "The service behind this gateway gave no valid answer",
+    .detail =
+        "The request was sent, but no whole answer came back. It may have been executed: this "
+        "operation is not protected by an idempotency key.",
+};
+
 constexpr Wording body_too_large{
     .status = 413,
     .code = "body_too_large",
@@ -216,6 +225,8 @@ const Wording& wording(AnswerCase answer_case) {
       return store_unavailable;
     case AnswerCase::upstream_unreachable:
       return upstream_unreachable;
+    case AnswerCase::upstream_failed:
+      return upstream_failed;
     case AnswerCase::body_too_large:
       return body_too_large;
     case AnswerCase::request_invalid:

@@ -104,8 +104,9 @@ Fingerprint Fingerprinter::compute(const FingerprintInput& input,
   media_type.clear();
   append_media_type(media_type, input.content_type);
   message.clear();
-  for (const std::string_view part : {version_tag, input.tenant, input.method, input.target,
-                                      std::string_view(media_type), kind, std::string_view(body)}) {
+  for (const std::string_view part :
+       {version_tag, input.tenant, input.method, input.target, std::string_view(media_type),
+        input.content_encoding, kind, std::string_view(body)}) {
     append_length_prefixed(message, part);
   }
   Fingerprint fingerprint{current_version, {}};

@@ -87,6 +87,11 @@ class Rules {
       error(place + (max_set ? "key_max_length" : "key_min_length"),
             "key_max_length: " + max + " is less than key_min_length (" + min + ")", "");
     }
+    if (route.key == KeyUse::optional && !route.key_pointer.empty()) {
+      error(place + "key_pointer",
+            "key_pointer: a key in the body cannot be optional, as the body is read to find it",
+            "key = \"required\"");
+    }
     const std::string_view tenant = tenant_header(config_.tenant);
     if (!tenant.empty() && http::equals_ignoring_case(tenant, route.key_header)) {
       error(place + "key_header", "key_header: names the tenant already", "");

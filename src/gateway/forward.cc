@@ -140,10 +140,18 @@ void write_upstream_head(std::string& out, const http::Exchange& exchange,
   out.append("\r\n");
 }
 
-void append_relayed_fields(std::string& out, const http::ResponseHead& head) {
+void append_relayed_fields(std::string& out, const http::ResponseHead& head,
+                           std::string_view key_header) {
+  auto says_of_key = [&](const Field& field) {
+    return field.id == FieldId::idempotency_expires ||
+           http::equals_ignoring_case(field.name, key_header) ||
+           http::equals_ignoring_case(field.name, replay_marker(Profile::ietf)) ||
+           http::equals_ignoring_case(field.name, replay_marker(Profile::stripe));
+  };
   for (const Field& field : head.fields) {
     if (http::is_hop_by_hop(field.id) || field.id == FieldId::content_length ||
-        field.id == FieldId::idempotency_outcome || named_by_connection(head, field)) {
+        field.id == FieldId::idempotency_outcome || named_by_connection(head, field) ||
+        (!key_header.empty() && says_of_key(field))) {
       continue;
     }
     append_line(out, field.name, field.value);

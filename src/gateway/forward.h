@@ -30,8 +30,10 @@ struct ForwardContext {
 void write_upstream_head(std::string& out, const http::Exchange& exchange,
                          const http::Framing& framing, const ForwardContext& context);
 
-// Appends the fields of an upstream's answer that are meant for the client.
-void append_relayed_fields(std::string& out, const http::ResponseHead& head);
+// Appends the fields of an upstream's answer that are meant for the client. With a key's header,
+// the request was protected: what is said of its key is then the gateway's to say.
+void append_relayed_fields(std::string& out, const http::ResponseHead& head,
+                           std::string_view key_header = {});
 
 // Whether the connection may serve another request after this answer was read to its end.
 bool upstream_reusable(const http::UpstreamConnection& connection);

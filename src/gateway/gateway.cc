@@ -71,8 +71,9 @@ http::Task<void> Gateway::answer_policy(http::Exchange& exchange) {
 http::Task<void> Gateway::refuse(http::Exchange& exchange, const http::Refusal& refusal) {
   std::string detail = "The request was refused: " + refusal.reason + ".";
   OwnAnswer own{case_of(refusal), nullptr, detail, {}, refusal.status, {}};
-  co_await send_own_answer(context_, exchange, own);
+  std::string instance = co_await send_own_answer(context_, exchange, own);
   RequestLine line;
+  line.instance = instance;
   line.peer = exchange.peer();
   line.decision = Decision::refused;
   line.error = refusal.reason;

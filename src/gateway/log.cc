@@ -135,6 +135,7 @@ void Log::append_request(std::string& out, const RequestLine& line) const {
     append_text_field(out, "tenant", line.tenant);
     if (line.attempt > 1) append_text_field(out, "attempt", std::to_string(line.attempt));
     append_text_field(out, "error", line.error);
+    append_text_field(out, "instance", line.instance);
     if (line.client_gone) out.append(" client_gone");
     append_ms(out, "total", line.total_us);
     if (line.upstream_us > 0) append_ms(out, "upstream", line.upstream_us);
@@ -159,6 +160,7 @@ void Log::append_request(std::string& out, const RequestLine& line) const {
   text("tenant", line.tenant);
   if (line.attempt > 0) number("attempt", line.attempt);
   text("error", line.error);
+  text("instance", line.instance);
   text("trace_id", line.trace_id);
   text("peer", line.peer);
   if (line.client_gone) out.append(",\"client_gone\":true");

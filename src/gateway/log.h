@@ -29,8 +29,9 @@ struct RequestLine {
   std::string_view trace_id;
   std::string_view peer;
   Decision decision = Decision::passed;
-  std::string_view outcome;  // executed only: completed, failed_retryable, unknown
-  std::string_view error;    // why, when something went wrong
+  std::string_view outcome;   // executed only: completed, failed_retryable, unknown
+  std::string_view instance;  // of the gateway's own answer, as the client was told
+  std::string_view error;     // why, when something went wrong
   std::uint32_t attempt = 0;
   int status = 0;
   bool client_gone = false;

@@ -20,8 +20,8 @@ void add_date(http::ResponseStart& start) {
   start.add("Date", std::string_view(text, text_size));
 }
 
-http::Task<void> send_own_answer(const Context& context, http::Exchange& exchange,
-                                 const OwnAnswer& own) {
+http::Task<std::string> send_own_answer(const Context& context, http::Exchange& exchange,
+                                        const OwnAnswer& own) {
   static const RouteConfig defaults;
   const RouteConfig& route = own.route ? *own.route : defaults;
   std::string instance = random_uuid();
@@ -41,6 +41,7 @@ http::Task<void> send_own_answer(const Context& context, http::Exchange& exchang
   if (!own.key.empty()) start.add(route.key_header, own.key);
   add_date(start);
   co_await exchange.respond(start, answer.body);
+  co_return instance;
 }
 
 }  // namespace oncekey::gateway

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "boundary/answer.h"
@@ -19,8 +20,9 @@ struct OwnAnswer {
   std::string_view key;  // echoed when there is one
 };
 
-http::Task<void> send_own_answer(const Context& context, http::Exchange& exchange,
-                                 const OwnAnswer& own);
+// Returns the answer's instance, which the log repeats.
+http::Task<std::string> send_own_answer(const Context& context, http::Exchange& exchange,
+                                        const OwnAnswer& own);
 
 // `Date` for answers that no upstream has dated.
 void add_date(http::ResponseStart& start);

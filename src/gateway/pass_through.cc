@@ -58,7 +58,7 @@ class PassThrough {
     decision_ = Decision::refused;
     OwnAnswer own{answer_case, route_, detail, {}, status, {}};
     if (answer_case == AnswerCase::upstream_unreachable) own.retry_after_ms = retry_unreachable_ms;
-    co_await send_own_answer(context_, exchange_, own);
+    instance_ = co_await send_own_answer(context_, exchange_, own);
   }
 
   // A dead connection from the pool is replaced as long as not one byte has left.
@@ -81,7 +81,9 @@ class PassThrough {
       if (sent.bytes == 0 && connection_->reused && tries < 8) continue;
       error_ = "sending to the upstream: ";
       error_ += http::to_string(sent.error);
-      co_await refuse(AnswerCase::upstream_unreachable, error_);
+      AnswerCase answer_case = AnswerCase::upstream_unreachable;
+      if (sent.bytes > 0) answer_case = AnswerCase::upstream_failed;
+      co_await refuse(answer_case, {});
       co_return false;
     }
   }
@@ -127,8 +129,7 @@ class PassThrough {
       if (!head.ok) {
         error_ = std::move(head.error);
         int status = head.timed_out ? 504 : 502;
-        co_await refuse(AnswerCase::upstream_unreachable,
-                        "The upstream did not give a valid answer.", status);
+        co_await refuse(AnswerCase::upstream_failed, {}, status);
         co_return;
       }
       int status = connection.head.status;
@@ -147,6 +148,7 @@ class PassThrough {
     start.status = connection.head.status;
     start.reason = connection.head.reason;
     append_relayed_fields(start.fields, connection.head);
+    if (!connection.head.find(http::FieldId::date)) add_date(start);
     co_await relay_body(connection, start);
     if (connection_ && upstream_reusable(connection)) {
       context_.upstream.release(std::move(connection_));
@@ -201,7 +203,7 @@ class PassThrough {
     http::UpstreamConnection& connection = *connection_;
     if (!wants_tunnel()) {
       error_ = "the upstream switched protocols unasked";
-      co_await refuse(AnswerCase::upstream_unreachable, error_, 502);
+      co_await refuse(AnswerCase::upstream_failed, {});
       co_return;
     }
     tunnel_status_ = connection.head.status;
@@ -220,6 +222,7 @@ class PassThrough {
     line.peer = exchange_.peer();
     line.decision = decision_;
     line.error = error_;
+    line.instance = instance_;
     line.status = tunnel_status_ != 0 ? tunnel_status_ : exchange_.status();
     line.client_gone = !exchange_.client_reachable();
     line.total_us = steady_now_us() - started_us_;
@@ -238,6 +241,7 @@ class PassThrough {
   http::UpstreamPool::Lease connection_;
   Decision decision_ = Decision::passed;
   std::string error_;
+  std::string instance_;
 };
 
 }  // namespace

@@ -12,10 +12,10 @@ constexpr AnswerCase all_cases[] = {AnswerCase::key_missing,       AnswerCase::k
                                     AnswerCase::outcome_unknown,   AnswerCase::result_expired,
                                     AnswerCase::result_too_large,  AnswerCase::result_unreadable,
                                     AnswerCase::store_unavailable, AnswerCase::upstream_unreachable,
-                                    AnswerCase::tenant_missing,    AnswerCase::body_too_large,
-                                    AnswerCase::request_invalid,   AnswerCase::request_timeout,
-                                    AnswerCase::header_too_large,  AnswerCase::not_supported,
-                                    AnswerCase::overloaded};
+                                    AnswerCase::upstream_failed,   AnswerCase::tenant_missing,
+                                    AnswerCase::body_too_large,    AnswerCase::request_invalid,
+                                    AnswerCase::request_timeout,   AnswerCase::header_too_large,
+                                    AnswerCase::not_supported,     AnswerCase::overloaded};
 
 std::string with_header(std::string_view text, std::string_view header) {
   constexpr std::string_view mark = "{header}";

@@ -62,6 +62,17 @@ TwoLines header_lines(const http::RequestHead& head, std::string_view name) {
   return lines;
 }
 
+// All lines of a header as one, as RFC 9110 reads them.
+std::string joined(const http::RequestHead& head, std::string_view name) {
+  std::string value;
+  for (const http::Field& field : head.fields) {
+    if (!http::equals_ignoring_case(field.name, name)) continue;
+    if (!value.empty()) value.append(", ");
+    value.append(field.value);
+  }
+  return value;
+}
+
 ReserveResult result_of(const ReserveOutcome& outcome) {
   if (auto* execute = std::get_if<Execute>(&outcome)) {
     return execute->attempt > 1 ? ReserveResult::failed_retry : ReserveResult::created;
@@ -93,6 +104,7 @@ Classification classify(const DispatchResult& result, On5xx on_5xx) {
   const http::ResponseHead& head = result.connection->head;
   std::optional<std::string_view> said;
   if (const http::Field* field = head.find(http::FieldId::idempotency_outcome)) said = field->value;
+  if (head.count(http::FieldId::idempotency_outcome) > 1) said = "contradictory";
   return classify_answer(head.status, said, on_5xx);
 }
 
@@ -139,8 +151,10 @@ http::Task<bool> ProtectedRequest::run() {
     input.tenant = id_.scope;
     input.method = exchange_.head().method;
     input.target = exchange_.head().target;
-    const http::Field* content_type = exchange_.head().find(http::FieldId::content_type);
-    if (content_type) input.content_type = content_type->value;
+    std::string content_type = joined(exchange_.head(), "Content-Type");
+    std::string content_encoding = joined(exchange_.head(), "Content-Encoding");
+    input.content_type = content_type;
+    input.content_encoding = content_encoding;
     input.body = body_;
     fingerprint_ = context_.fingerprinter.compute(input, route_.fingerprint);
     co_await reserve();
@@ -305,8 +319,7 @@ http::Task<void> ProtectedRequest::reserve() {
 
 http::Task<void> ProtectedRequest::execute(Execute hold) {
   line_.attempt = hold.attempt;
-  ForwardedKey key{route_.key_header, sent_key_.empty() ? std::string_view(id_.key) : sent_key_,
-                   hold.attempt};
+  ForwardedKey key{route_.key_header, echoed_key(), hold.attempt};
   ForwardContext forward{context_.config, context_.base_path, trace_.traceparent, &key, false};
   std::int64_t begun_us = steady_now_us();
   DispatchResult result;
@@ -362,10 +375,11 @@ http::Task<bool> ProtectedRequest::settle(const Execute& hold, const Verdict& ve
       co_return false;
     case Settlement::Kind::pending:
       error_ = settlement.error;
-      co_await answer(Decision::unavailable, AnswerCase::store_unavailable,
-                      "The request was carried out, but its result could not be recorded yet. "
-                      "Retry with the same key.",
-                      retry_store_ms);
+      co_await answer(
+          Decision::unavailable, AnswerCase::store_unavailable,
+          "The outcome of the request could not be recorded yet; it is being tried further. "
+          "Ask again with the same key.",
+          retry_store_ms);
       co_return false;
   }
   co_return false;
@@ -373,7 +387,7 @@ http::Task<bool> ProtectedRequest::settle(const Execute& hold, const Verdict& ve
 
 void ProtectedRequest::add_idempotency_fields(http::ResponseStart& start,
                                               TimestampMs expires_at) const {
-  start.add(route_.key_header, sent_key_.empty() ? std::string_view(id_.key) : sent_key_);
+  start.add(route_.key_header, echoed_key());
   if (expires_at > 0) start.add("Idempotency-Expires", format_rfc3339(expires_at));
 }
 
@@ -384,7 +398,8 @@ http::Task<void> ProtectedRequest::answer_with_upstream(DispatchResult& result,
   start.fields.reserve(connection.head.text.size() + 256);
   start.status = connection.head.status;
   start.reason = connection.head.reason;
-  append_relayed_fields(start.fields, connection.head);
+  append_relayed_fields(start.fields, connection.head, route_.key_header);
+  if (!connection.head.find(http::FieldId::date)) add_date(start);
   add_idempotency_fields(start, expires_at);
   if (result.kind == DispatchResult::Kind::answer) {
     if (upstream_reusable(connection)) {
@@ -450,8 +465,8 @@ http::Task<void> ProtectedRequest::answer(Decision decision, AnswerCase answer_c
                                           std::string_view detail,
                                           std::optional<DurationMs> retry_after_ms, int status) {
   line_.decision = decision;
-  OwnAnswer own{answer_case, &route_, detail, retry_after_ms, status, sent_key_};
-  co_await send_own_answer(context_, exchange_, own);
+  OwnAnswer own{answer_case, &route_, detail, retry_after_ms, status, echoed_key()};
+  instance_ = co_await send_own_answer(context_, exchange_, own);
 }
 
 void ProtectedRequest::write_log() {
@@ -463,6 +478,7 @@ void ProtectedRequest::write_log() {
   line_.trace_id = trace_.trace_id();
   line_.peer = exchange_.peer();
   line_.error = error_;
+  line_.instance = instance_;
   line_.status = exchange_.status();
   line_.client_gone = !exchange_.client_reachable();
   line_.total_us = steady_now_us() - started_us_;

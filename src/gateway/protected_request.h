@@ -35,6 +35,9 @@ class ProtectedRequest {
   http::Task<void> answer(Decision decision, AnswerCase answer_case, std::string_view detail = {},
                           std::optional<DurationMs> retry_after_ms = {}, int status = 0);
   void fill_reserve(Reserve& reserve) const;
+  std::string_view echoed_key() const {
+    return sent_key_.empty() ? std::string_view(id_.key) : sent_key_;
+  }
   void add_idempotency_fields(http::ResponseStart& start, TimestampMs expires_at) const;
   void write_log();
 
@@ -50,6 +53,7 @@ class ProtectedRequest {
   TimestampMs settled_expires_at_ = 0;
   RequestLine line_;
   std::string error_;
+  std::string instance_;  // of the gateway's own answer, for the log
 };
 
 }  // namespace oncekey::gateway

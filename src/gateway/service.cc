@@ -45,6 +45,15 @@ http::ServerOptions server_options(const Config& config) {
   options.timeouts = {config.timeouts.header_ms, config.timeouts.body_ms, config.timeouts.idle_ms,
                       config.timeouts.write_ms};
   options.connections_max = config.limits.connections;
+  AnswerContext context;
+  context.policy_url = config.policy_url;
+  Answer answer = make_answer(AnswerCase::overloaded, context);
+  http::ResponseStart start;
+  for (const Header& header : answer.headers) start.add(header.name, header.value);
+  options.overload_answer =
+      "HTTP/1.1 503 Service Unavailable\r\n" + start.fields +
+      "Connection: close\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n\r\n" +
+      answer.body;
   return options;
 }
 

@@ -19,9 +19,6 @@ namespace {
 
 constexpr int listen_backlog = 4096;
 constexpr SteadyMs accept_retry_ms = 100;
-constexpr std::string_view too_many_connections =
-    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
-    "Connection: close\r\n\r\n";
 
 }  // namespace
 
@@ -114,8 +111,8 @@ void Listener::on_events(std::uint32_t) {
     stats_.connections_accepted.fetch_add(1, std::memory_order_relaxed);
     if (stats_.connections_open.load(std::memory_order_relaxed) >= options_.connections_max) {
       stats_.connections_refused.fetch_add(1, std::memory_order_relaxed);
-      [[maybe_unused]] ssize_t sent =
-          ::send(fd, too_many_connections.data(), too_many_connections.size(), MSG_NOSIGNAL);
+      const std::string& answer = options_.overload_answer;
+      [[maybe_unused]] ssize_t sent = ::send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
       ::shutdown(fd, SHUT_WR);
       ::close(fd);
       continue;

@@ -29,6 +29,7 @@ struct ServerOptions {
   HeadLimits head;
   ExchangeTimeouts timeouts;
   std::size_t connections_max = 10'000;  // over all loops
+  std::string overload_answer;           // whole, for connections beyond; "": they are just closed
 };
 
 struct ServerStats {

@@ -436,6 +436,9 @@ TEST_F(Server, AbortEndsEverySocketOperation) {
 
 TEST_F(Server, TooManyConnectionsAreTurnedAway) {
   options_.connections_max = 1;
+  options_.overload_answer =
+      "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+      "Connection: close\r\n\r\n";
   start();
   HttpConnection first(port_);
   ASSERT_TRUE(first.send(post("/echo", "x")));
