@@ -7,6 +7,7 @@
 
 #include "store/bytes.h"
 #include "store/rocksdb_options.h"
+#include "store/spare_logs.h"
 
 namespace oncekey::store {
 namespace {
@@ -57,8 +58,15 @@ Result<std::unique_ptr<Database>, std::string> Database::open(const std::string&
   if (error) return "cannot create the store's folder " + path + ": " + error.message();
 
   rocksdb::DBOptions options = database_options();
-  if (env != nullptr) options.env = env;
   std::unique_ptr<Database> database(new Database);
+  if (env == nullptr) {
+    auto files = std::make_shared<SpareLogs>(rocksdb::FileSystem::Default(),
+                                             SpareLogs::Preparation::background);
+    files->prepare(path);
+    database->env_ = rocksdb::NewCompositeEnv(files);
+    env = database->env_.get();
+  }
+  options.env = env;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status =
       rocksdb::DB::Open(options, path, families_of_this_build(), &database->families_, &db);

@@ -40,6 +40,7 @@ class Database {
   Database() = default;
   std::string check_format();  // "": good
 
+  std::unique_ptr<rocksdb::Env> env_;  // the database's own; null when one was given
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
   std::uint64_t epoch_ = 0;

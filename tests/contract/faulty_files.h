@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "store/spare_logs.h"
+
 namespace oncekey::store {
 
 enum class Fault {
@@ -45,6 +47,10 @@ class FaultyFiles : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
                                     std::unique_ptr<rocksdb::FSWritableFile>* result,
                                     rocksdb::IODebugContext* context) override;
+  rocksdb::IOStatus ReuseWritableFile(const std::string& name, const std::string& old_name,
+                                      const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                      rocksdb::IODebugContext* context) override;
 
  private:
   friend class FaultyFile;
@@ -111,6 +117,16 @@ inline rocksdb::IOStatus FaultyFiles::NewWritableFile(
   return status;
 }
 
+inline rocksdb::IOStatus FaultyFiles::ReuseWritableFile(
+    const std::string& name, const std::string& old_name, const rocksdb::FileOptions& options,
+    std::unique_ptr<rocksdb::FSWritableFile>* result, rocksdb::IODebugContext* context) {
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  const rocksdb::IOStatus status =
+      FileSystemWrapper::ReuseWritableFile(name, old_name, options, &file, context);
+  if (status.ok()) *result = std::make_unique<FaultyFile>(std::move(file), *this);
+  return status;
+}
+
 // RocksDB sleeps a second after each error in the background; the tests do not.
 class ImpatientClock : public rocksdb::SystemClockWrapper {
  public:
@@ -129,7 +145,8 @@ class FaultyEnv : public rocksdb::EnvWrapper {
     system_clock_ = std::make_shared<ImpatientClock>();
   }
   static std::unique_ptr<rocksdb::Env> make(const std::shared_ptr<FaultyFiles>& files) {
-    return rocksdb::NewCompositeEnv(files);
+    return rocksdb::NewCompositeEnv(
+        std::make_shared<SpareLogs>(files, SpareLogs::Preparation::at_once, 64 << 10));
   }
 
   std::unique_ptr<rocksdb::Env> env_;
