@@ -31,9 +31,12 @@ http::Task<void> read_answer(const Context& context, const http::Exchange& excha
     result.kind = DispatchResult::Kind::oversize;
     co_return;
   }
-  http::BodyRead read =
-      co_await http::read_whole(connection.body, route.response_limit, deadline, result.body);
-  switch (read) {
+  std::optional<http::BodyRead> read =
+      http::try_read_whole(connection.body, route.response_limit, result.body);
+  if (!read) {
+    read = co_await http::read_whole(connection.body, route.response_limit, deadline, result.body);
+  }
+  switch (*read) {
     case http::BodyRead::complete:
       result.kind = DispatchResult::Kind::answer;
       break;
@@ -67,12 +70,15 @@ http::Task<DispatchResult> dispatch(const Context& context, http::Exchange& exch
   write_upstream_head(head, exchange, framing, forward);
   http::SteadyMs deadline = context.loop.now() + route.upstream_timeout_ms;
   for (int tries = 0;; ++tries) {
-    http::UpstreamPool::Acquired acquired = co_await context.upstream.acquire();
-    if (!acquired) {
-      result.error = acquired.error();
-      co_return result;
+    result.connection = context.upstream.acquire_idle();
+    if (!result.connection) {
+      http::UpstreamPool::Acquired acquired = co_await context.upstream.acquire();
+      if (!acquired) {
+        result.error = acquired.error();
+        co_return result;
+      }
+      result.connection = std::move(*acquired);
     }
-    result.connection = std::move(*acquired);
     http::IoResult sent = co_await result.connection->stream.write(head, body, deadline);
     if (sent.ok()) break;
     if (sent.bytes == 0 && result.connection->reused && tries < dead_connections_max) continue;

@@ -140,109 +140,106 @@ ProtectedRequest::ProtectedRequest(const Context& context, http::Exchange& excha
 }
 
 http::Task<bool> ProtectedRequest::run() {
-  KeyFound found = co_await find_key();
+  KeyFound found = find_key();
   if (found == KeyFound::absent) co_return false;
-  bool going = found != KeyFound::refused;
-  if (going) going = co_await find_tenant();
-  if (going) going = co_await read_body();
-  if (going && found == KeyFound::in_body) going = co_await find_key_in_body();
-  if (going) {
-    FingerprintInput input;
-    input.tenant = id_.scope;
-    input.method = exchange_.head().method;
-    input.target = exchange_.head().target;
-    std::string content_type = joined(exchange_.head(), "Content-Type");
-    std::string content_encoding = joined(exchange_.head(), "Content-Encoding");
-    input.content_type = content_type;
-    input.content_encoding = content_encoding;
-    input.body = body_;
-    fingerprint_ = context_.fingerprinter.compute(input, route_.fingerprint);
+  if (!refused()) find_tenant();
+  if (!refused()) {
+    std::optional<http::BodyRead> read = exchange_.try_read_body(route_.body_limit, body_);
+    if (!read) read = co_await exchange_.read_body(route_.body_limit, body_);
+    judge_body(*read);
+  }
+  if (!refused() && found == KeyFound::in_body) find_key_in_body();
+  if (refused()) {
+    co_await answer(Decision::refused, refusal_->answer_case, refusal_->detail);
+  } else {
+    compute_fingerprint();
     co_await reserve();
   }
   write_log();
   co_return true;
 }
 
-http::Task<ProtectedRequest::KeyFound> ProtectedRequest::find_key() {
+ProtectedRequest::KeyFound ProtectedRequest::find_key() {
   TwoLines lines = header_lines(exchange_.head(), route_.key_header);
-  if (lines.count == 0 && !route_.key_pointer.empty()) co_return KeyFound::in_body;
-  if (lines.count == 0 && route_.key == KeyUse::optional) co_return KeyFound::absent;
+  if (lines.count == 0 && !route_.key_pointer.empty()) return KeyFound::in_body;
+  if (lines.count == 0 && route_.key == KeyUse::optional) return KeyFound::absent;
   Result<Key, KeyError> key = parse_key(lines.sent(), route_.key_policy);
   if (!key) {
-    if (key.error().reason == KeyError::Reason::missing) {
-      co_await answer(Decision::refused, AnswerCase::key_missing);
-    } else {
-      co_await answer(Decision::refused, AnswerCase::key_invalid, key.error().detail);
-    }
-    co_return KeyFound::refused;
+    refusal_ = Refusal{AnswerCase::key_invalid, key.error().detail};
+    if (lines.count == 0) refusal_ = Refusal{AnswerCase::key_missing, {}};
+    return KeyFound::refused;
   }
   if (key->personal_data) context_.metrics.personal_data_key();
   sent_key_ = lines.values[0];
   id_.key = std::move(key->value);
-  co_return KeyFound::yes;
+  return KeyFound::yes;
 }
 
-http::Task<bool> ProtectedRequest::find_key_in_body() {
+void ProtectedRequest::find_key_in_body() {
   std::optional<std::string> value = string_at(body_, route_.key_pointer);
-  std::string detail;
-  AnswerCase answer_case = AnswerCase::key_missing;
   if (!value) {
-    detail = "Send the header " + route_.key_header + ", or a string at " + route_.key_pointer +
-             " in the JSON body.";
-  } else {
-    Result<Key, KeyError> key = check_key(*value, route_.key_policy);
-    if (key.ok()) {
-      if (key->personal_data) context_.metrics.personal_data_key();
-      id_.key = std::move(key->value);
-      co_return true;
-    }
-    answer_case = AnswerCase::key_invalid;
-    detail = key.error().detail;
+    refusal_ = Refusal{AnswerCase::key_missing, "Send the header " + route_.key_header +
+                                                    ", or a string at " + route_.key_pointer +
+                                                    " in the JSON body. Nothing was executed."};
+    return;
   }
-  co_await answer(Decision::refused, answer_case, detail);
-  co_return false;
+  Result<Key, KeyError> key = check_key(*value, route_.key_policy);
+  if (!key) {
+    refusal_ = Refusal{AnswerCase::key_invalid, key.error().detail};
+    return;
+  }
+  if (key->personal_data) context_.metrics.personal_data_key();
+  id_.key = std::move(key->value);
 }
 
-http::Task<bool> ProtectedRequest::find_tenant() {
+void ProtectedRequest::find_tenant() {
   std::string_view name = tenant_header(context_.config.tenant);
   TwoLines lines = header_lines(exchange_.head(), name);
   Result<std::string, TenantError> scope =
       resolve_tenant(context_.config.tenant, context_.secret, lines.sent());
   if (scope.ok()) {
     id_.scope = std::move(*scope);
-    co_return true;
+  } else {
+    refusal_ = Refusal{AnswerCase::tenant_missing, scope.error().detail};
   }
-  co_await answer(Decision::refused, AnswerCase::tenant_missing, scope.error().detail);
-  co_return false;
 }
 
-http::Task<bool> ProtectedRequest::read_body() {
-  http::BodyRead read = co_await exchange_.read_body(route_.body_limit, body_);
-  if (read == http::BodyRead::complete) co_return true;
+void ProtectedRequest::judge_body(http::BodyRead read) {
+  if (read == http::BodyRead::complete) return;
   exchange_.close_after();
-  std::string detail;
-  AnswerCase answer_case = AnswerCase::request_invalid;
   switch (read) {
     case http::BodyRead::complete:
       break;
     case http::BodyRead::too_large:
-      answer_case = AnswerCase::body_too_large;
-      detail = "The request's body is larger than " + std::to_string(route_.body_limit) +
-               " bytes, the limit of this route.";
+      refusal_ = Refusal{AnswerCase::body_too_large, "The request's body is larger than " +
+                                                         std::to_string(route_.body_limit) +
+                                                         " bytes, the limit of this route."};
       break;
     case http::BodyRead::timeout:
-      answer_case = AnswerCase::request_timeout;
-      detail = "The request's body did not arrive in time.";
+      refusal_ = Refusal{AnswerCase::request_timeout, "The request's body did not arrive in time."};
       break;
     case http::BodyRead::cut:
-      detail = "The request's body ended early.";
+      refusal_ = Refusal{AnswerCase::request_invalid, "The request's body ended early."};
       break;
     case http::BodyRead::bad:
-      detail = "The request's body is malformed: " + exchange_.body_error() + ".";
+      refusal_ = Refusal{AnswerCase::request_invalid,
+                         "The request's body is malformed: " + exchange_.body_error() + "."};
       break;
   }
-  co_await answer(Decision::refused, answer_case, detail);
-  co_return false;
+}
+
+void ProtectedRequest::compute_fingerprint() {
+  const http::RequestHead& head = exchange_.head();
+  FingerprintInput input;
+  input.tenant = id_.scope;
+  input.method = head.method;
+  input.target = head.target;
+  std::string content_type = joined(head, "Content-Type");
+  std::string content_encoding = joined(head, "Content-Encoding");
+  input.content_type = content_type;
+  input.content_encoding = content_encoding;
+  input.body = body_;
+  fingerprint_ = context_.fingerprinter.compute(input, route_.fingerprint);
 }
 
 void ProtectedRequest::fill_reserve(Reserve& reserve) const {
@@ -250,7 +247,7 @@ void ProtectedRequest::fill_reserve(Reserve& reserve) const {
   reserve.fingerprint = fingerprint_;
   reserve.lease_ms = route_.lease_ms;
   reserve.retention_ms = route_.retention_ms;
-  if (route_.on_expired == OnExpired::tombstone) reserve.tombstone_ms = route_.tombstone_ms;
+  reserve.tombstone_ms = route_.on_expired == OnExpired::tombstone ? route_.tombstone_ms : 0;
   reserve.method = exchange_.head().method;
   reserve.path = exchange_.head().path;
   reserve.owner = context_.owner;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,11 +23,19 @@ class ProtectedRequest {
 
  private:
   enum class KeyFound { yes, in_body, absent, refused };
+  struct Refusal {
+    AnswerCase answer_case;
+    std::string detail;  // "": the case's own sentence
+  };
 
-  http::Task<KeyFound> find_key();
-  http::Task<bool> read_body();
-  http::Task<bool> find_key_in_body();
-  http::Task<bool> find_tenant();
+  // Each of these leaves a refusal when the request cannot go on.
+  KeyFound find_key();
+  void find_key_in_body();
+  void find_tenant();
+  void judge_body(http::BodyRead read);
+  void compute_fingerprint();
+  bool refused() const { return refusal_.has_value(); }
+
   http::Task<void> reserve();
   http::Task<void> execute(Execute hold);
   http::Task<void> replay(const Replay& stored);
@@ -51,6 +60,7 @@ class ProtectedRequest {
   std::string body_;
   Fingerprint fingerprint_;
   TimestampMs settled_expires_at_ = 0;
+  std::optional<Refusal> refusal_;
   RequestLine line_;
   std::string error_;
   std::string instance_;  // of the gateway's own answer, for the log

@@ -8,14 +8,13 @@ namespace {
 
 constexpr http::SteadyMs retry_every_ms = 200;
 
-http::Task<Settlement> settle_once(const Context& context, const RecordId& id, Fence fence,
-                                   const Verdict& verdict, http::SteadyMs deadline) {
-  CommitGate::Commit<Settle> commit = context.gate.commit<Settle>(deadline);
-  Settle& settle = commit.operation();
+void fill(Settle& settle, const RecordId& id, Fence fence, const Verdict& verdict) {
   settle.id = id;
   settle.fence = fence;
   settle.verdict = verdict;
-  SettleOutcome outcome = co_await commit;
+}
+
+Settlement judge(const Context& context, const RecordId& id, const SettleOutcome& outcome) {
   Settlement result;
   if (auto* settled = std::get_if<Settled>(&outcome)) {
     result.kind = Settlement::Kind::settled;
@@ -31,7 +30,7 @@ http::Task<Settlement> settle_once(const Context& context, const RecordId& id, F
     result.error = std::get<Unavailable>(outcome).reason;
     context.metrics.store_error();
   }
-  co_return result;
+  return result;
 }
 
 http::Task<void> settle_until_done(const Context& context, RecordId id, Fence fence,
@@ -40,7 +39,10 @@ http::Task<void> settle_until_done(const Context& context, RecordId id, Fence fe
     http::Sleep pause(context.loop, retry_every_ms);
     co_await pause;
     http::SteadyMs deadline = context.loop.now() + context.config.timeouts.store_ms;
-    Settlement result = co_await settle_once(context, id, fence, verdict, deadline);
+    CommitGate::Commit<Settle> commit = context.gate.commit<Settle>(deadline);
+    fill(commit.operation(), id, fence, verdict);
+    SettleOutcome outcome = co_await commit;
+    Settlement result = judge(context, id, outcome);
     if (result.kind == Settlement::Kind::pending) continue;
     context.log.event(LogLevel::warn, "settled_late",
                       {{"key", std::string_view(id.key)}, {"tenant", std::string_view(id.scope)}});
@@ -55,7 +57,10 @@ http::Task<Settlement> settle_within_patience(const Context& context, const Reco
                                               Fence fence, const Verdict& verdict) {
   http::SteadyMs patience = context.loop.now() + context.config.timeouts.store_ms;
   for (;;) {
-    Settlement result = co_await settle_once(context, id, fence, verdict, patience);
+    CommitGate::Commit<Settle> commit = context.gate.commit<Settle>(patience);
+    fill(commit.operation(), id, fence, verdict);
+    SettleOutcome outcome = co_await commit;
+    Settlement result = judge(context, id, outcome);
     if (result.kind != Settlement::Kind::pending) co_return result;
     if (context.loop.now() + retry_every_ms >= patience) {
       spawn(settle_until_done(context, id, fence, verdict));

@@ -46,25 +46,45 @@ Task<BodyPiece> BodySource::next(SteadyMs deadline) {
   co_return piece;
 }
 
+namespace {
+
+// What a piece means for a body that is read whole; empty: go on.
+std::optional<BodyRead> take_piece(const BodyPiece& piece, std::size_t limit, std::string& body) {
+  switch (piece.kind) {
+    case BodyPiece::Kind::data:
+      body.append(piece.data);
+      if (body.size() > limit) return BodyRead::too_large;
+      return std::nullopt;
+    case BodyPiece::Kind::end:
+      return BodyRead::complete;
+    case BodyPiece::Kind::cut:
+      return BodyRead::cut;
+    case BodyPiece::Kind::bad:
+      return BodyRead::bad;
+    case BodyPiece::Kind::timeout:
+      return BodyRead::timeout;
+  }
+  return BodyRead::bad;
+}
+
+}  // namespace
+
+std::optional<BodyRead> try_read_whole(BodySource& source, std::size_t limit, std::string& body) {
+  BodyPiece piece;
+  while (source.try_next(piece)) {
+    if (std::optional<BodyRead> read = take_piece(piece, limit, body)) return read;
+  }
+  return std::nullopt;
+}
+
 Task<BodyRead> read_whole(BodySource& source, std::size_t limit, SteadyMs deadline,
                           std::string& body) {
   for (;;) {
-    BodyPiece piece;
-    if (!source.try_next(piece)) piece = co_await source.next(deadline);
-    switch (piece.kind) {
-      case BodyPiece::Kind::data:
-        body.append(piece.data);
-        if (body.size() > limit) co_return BodyRead::too_large;
-        break;
-      case BodyPiece::Kind::end:
-        co_return BodyRead::complete;
-      case BodyPiece::Kind::cut:
-        co_return BodyRead::cut;
-      case BodyPiece::Kind::bad:
-        co_return BodyRead::bad;
-      case BodyPiece::Kind::timeout:
-        co_return BodyRead::timeout;
-    }
+    std::optional<BodyRead> read = try_read_whole(source, limit, body);
+    if (read) co_return *read;
+    BodyPiece piece = co_await source.next(deadline);
+    read = take_piece(piece, limit, body);
+    if (read) co_return *read;
   }
 }
 

@@ -1,6 +1,7 @@
 // A body that is still arriving: a decoder fed from a socket.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,9 @@ class BodySource {
 };
 
 enum class BodyRead { complete, too_large, cut, bad, timeout };
+
+// As far as it has arrived; empty: there is more to come.
+std::optional<BodyRead> try_read_whole(BodySource& source, std::size_t limit, std::string& body);
 
 // Appends the rest of the body to `body`. After too_large, `body` holds what fitted and the last
 // piece: more than `limit` bytes, none of them lost.

@@ -50,6 +50,14 @@ Task<BodyRead> Exchange::read_body(std::size_t limit, std::string& body) {
   co_return result;
 }
 
+std::optional<BodyRead> Exchange::try_read_body(std::size_t limit, std::string& body) {
+  if (body_.done()) return BodyRead::complete;
+  bool here = framing_.kind == Framing::Kind::sized && framing_.length <= limit &&
+              input_.size() >= framing_.length;
+  if (!here) return std::nullopt;
+  return try_read_whole(body_, limit, body);
+}
+
 Task<BodyPiece> Exchange::next_piece() {
   co_await continue_if_expected();
   BodyPiece piece = co_await body_.next(loop().now() + timeouts_.body_ms);
@@ -102,7 +110,9 @@ Task<bool> Exchange::respond(const ResponseStart& start, std::string_view body) 
   answered_ = true;
   write_head(start, Framing{Framing::Kind::sized, body.size()});
   if (!may_have_body()) body = {};
-  complete_ = co_await send(out_, body);
+  if (!reachable_) co_return false;
+  IoResult sent = co_await stream_.write(out_, body, loop().now() + timeouts_.write_ms);
+  reachable_ = complete_ = sent.ok();
   co_return complete_;
 }
 

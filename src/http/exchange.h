@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,8 @@ class Exchange {
 
   // The request's body. Both answer `Expect: 100-continue` first.
   Task<BodyRead> read_body(std::size_t limit, std::string& body);
+  // The same when all of it has arrived already; empty, and nothing read, when it has not.
+  std::optional<BodyRead> try_read_body(std::size_t limit, std::string& body);
   Task<BodyPiece> next_piece();
   const Framing& framing() const { return framing_; }
   const std::string& body_error() const { return body_.error(); }

@@ -36,8 +36,12 @@ Task<void> ServerConnection::serve() {
     stats_.exchanges_running.fetch_add(1, std::memory_order_relaxed);
     co_await handler_.handle(exchange);
     stats_.exchanges_running.fetch_sub(1, std::memory_order_relaxed);
-    next = co_await finish_exchange(exchange);
-    if (next == Next::over) co_return;
+    bool simple = exchange.answer_complete() && exchange.keep_alive() && exchange.body_.done();
+    if (!simple || draining_) {
+      next = co_await finish_exchange(exchange);
+      if (next == Next::over) co_return;
+    }
+    input_.release_if_empty();
     exchange.restart();
   }
 }
@@ -130,10 +134,7 @@ Task<ServerConnection::Next> ServerConnection::finish_exchange(Exchange& exchang
       if (read != BodyRead::complete) exchange.close_after();
     }
   }
-  if (exchange.keep_alive() && !draining_) {
-    input_.release_if_empty();
-    co_return Next::request;
-  }
+  if (exchange.keep_alive() && !draining_) co_return Next::request;
   co_await linger();
   co_return Next::over;
 }

@@ -57,7 +57,7 @@ void UpstreamAddress::refresh() {
 UpstreamPool::UpstreamPool(Loop& loop, const UpstreamAddress& address, UpstreamOptions options)
     : loop_(loop), address_(address), options_(options) {}
 
-Task<UpstreamPool::Acquired> UpstreamPool::acquire() {
+UpstreamPool::Lease UpstreamPool::acquire_idle() {
   while (!idle_.empty()) {
     std::unique_ptr<UpstreamConnection> connection = std::move(idle_.back());
     idle_.pop_back();
@@ -68,9 +68,15 @@ Task<UpstreamPool::Acquired> UpstreamPool::acquire() {
     // What the upstream closes as we send is ambiguous; this keeps that window small.
     if (connection->input.empty() && connection->stream.idle_usable()) {
       connection->reused = true;
-      co_return Acquired(lease(std::move(connection)));
+      return lease(std::move(connection));
     }
   }
+  return Lease(nullptr, Drop{this});
+}
+
+Task<UpstreamPool::Acquired> UpstreamPool::acquire() {
+  Lease idle = acquire_idle();
+  if (idle) co_return Acquired(std::move(idle));
   Acquired fresh = co_await connect();
   co_return fresh;
 }

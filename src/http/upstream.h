@@ -82,6 +82,8 @@ class UpstreamPool {
   // An idle connection that is still good, or a new one. Nothing has been sent on it for this
   // request; the error means that nothing will be.
   Task<Acquired> acquire();
+  // Only an idle one; null when there is none.
+  Lease acquire_idle();
 
   // Gives a connection back after a complete exchange. Others are just dropped.
   void release(Lease lease);
