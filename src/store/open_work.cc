@@ -1,5 +1,6 @@
 #include "store/open_work.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "boundary/decide.h"
@@ -7,62 +8,83 @@
 
 namespace oncekey::store {
 
-OpenWork::Entries& OpenWork::of(State state) {
+namespace {
+
+template <class Entries>
+const OpenWork::Entry* find_in(const Entries& entries, const RecordId& id) {
+  if (entries.empty()) return nullptr;
+  const auto found = entries.find(id);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+// The entry's node, to be used again; empty when it is not here.
+template <class Entries>
+typename Entries::node_type take_from(Entries& entries, const RecordId& id) {
+  if (entries.empty()) return {};
+  const auto found = entries.find(id);
+  if (found == entries.end()) return {};
+  return entries.extract(found);
+}
+
+}  // namespace
+
+std::uint64_t OpenWork::count(State state) const {
   switch (state) {
     case State::in_progress:
-      return in_progress_;
+      return in_progress_.size();
     case State::failed_retryable:
-      return failed_retryable_;
+      return failed_retryable_.size();
     case State::unknown:
-      return unknown_;
+      return unknown_.size();
     case State::completed:
-      return completed_;
     case State::expired:
       break;
   }
-  ONCEKEY_ASSERT(false);
-  return in_progress_;
+  return 0;
 }
 
 const OpenWork::Entry* OpenWork::find(const RecordId& id) const {
-  for (const Entries* entries : {&in_progress_, &completed_, &failed_retryable_, &unknown_}) {
-    if (entries->empty()) continue;
-    const auto found = entries->find(id);
-    if (found != entries->end()) return &*found;
-  }
-  return nullptr;
-}
-
-OpenWork::Entries::node_type OpenWork::extract(const RecordId& id) {
-  for (Entries* entries : {&in_progress_, &completed_, &failed_retryable_, &unknown_}) {
-    if (entries->empty()) continue;
-    const auto found = entries->find(id);
-    if (found != entries->end()) return entries->extract(found);
-  }
-  return {};
+  const Entry* entry = find_in(in_progress_, id);
+  if (entry == nullptr) entry = find_in(completed_, id);
+  if (entry == nullptr) entry = find_in(failed_retryable_, id);
+  if (entry == nullptr) entry = find_in(unknown_, id);
+  return entry;
 }
 
 void OpenWork::put(Record record, std::uint64_t serial) {
-  Entries& target = of(record.state);
-  // Reusing the node saves an allocation for each change of state.
-  Entries::node_type node = extract(record.id);
-  if (node.empty()) {
-    target.insert(Entry{std::move(record), serial});
+  // Reusing the node saves an allocation for the changes that every request makes.
+  Passing::node_type node = take_from(in_progress_, record.id);
+  if (node.empty()) node = take_from(completed_, record.id);
+  if (node.empty() && !take_from(failed_retryable_, record.id)) take_from(unknown_, record.id);
+
+  const State state = record.state;
+  Entry entry{std::move(record), serial};
+  if (state == State::failed_retryable || state == State::unknown) {
+    (state == State::unknown ? unknown_ : failed_retryable_).insert(std::move(entry));
     return;
   }
-  node.value() = Entry{std::move(record), serial};
-  const auto inserted = target.insert(std::move(node));
-  ONCEKEY_ASSERT(inserted.inserted);
+  ONCEKEY_ASSERT(state == State::in_progress || state == State::completed);
+  Passing& target = state == State::in_progress ? in_progress_ : completed_;
+  if (node.empty()) {
+    target.insert(std::move(entry));
+  } else {
+    node.value() = std::move(entry);
+    target.insert(std::move(node));
+  }
 }
 
 void OpenWork::erase(const RecordId& id) {
-  extract(id);
+  take_from(in_progress_, id);
+  take_from(completed_, id);
+  take_from(failed_retryable_, id);
+  take_from(unknown_, id);
 }
 
 void OpenWork::clear() {
-  for (Entries* entries : {&in_progress_, &completed_, &failed_retryable_, &unknown_}) {
-    entries->clear();
-  }
+  in_progress_.clear();
+  completed_.clear();
+  failed_retryable_.clear();
+  unknown_.clear();
 }
 
 void OpenWork::forget_settled() {
@@ -70,9 +92,10 @@ void OpenWork::forget_settled() {
 }
 
 void OpenWork::list(const List& request, std::size_t limit, std::vector<Record>& found) const {
-  for (const State state : {State::in_progress, State::failed_retryable, State::unknown}) {
+  if (!request.state || *request.state == State::in_progress) list_passing(request, limit, found);
+  for (const State state : {State::failed_retryable, State::unknown}) {
     if (request.state && *request.state != state) continue;
-    const Entries& entries = of(state);
+    const Staying& entries = state == State::unknown ? unknown_ : failed_retryable_;
     auto at = entries.begin();
     if (request.scope) at = entries.lower_bound(RecordId{*request.scope, ""});
     if (request.after) {
@@ -84,6 +107,22 @@ void OpenWork::list(const List& request, std::size_t limit, std::vector<Record>&
       found.push_back(at->record);
     }
   }
+}
+
+// The number of concurrent requests bounds what is looked at.
+void OpenWork::list_passing(const List& request, std::size_t limit,
+                            std::vector<Record>& found) const {
+  std::vector<const Record*> matching;
+  for (const Entry& entry : in_progress_) {
+    const RecordId& id = entry.record.id;
+    if (request.scope && id.scope != *request.scope) continue;
+    if (request.after && id <= *request.after) continue;
+    matching.push_back(&entry.record);
+  }
+  std::sort(matching.begin(), matching.end(),
+            [](const Record* a, const Record* b) { return a->id < b->id; });
+  if (matching.size() > limit) matching.resize(limit);
+  for (const Record* record : matching) found.push_back(*record);
 }
 
 std::vector<RecordId> OpenWork::leases_over(TimestampMs now, std::size_t limit) const {
@@ -108,9 +147,9 @@ std::vector<RecordId> OpenWork::failed_gone(TimestampMs now, std::size_t limit) 
 }
 
 void OpenWork::for_each(const std::function<void(const Entry&)>& visit) const {
-  for (const Entries* entries : {&in_progress_, &failed_retryable_, &unknown_}) {
-    for (const Entry& entry : *entries) visit(entry);
-  }
+  for (const Entry& entry : in_progress_) visit(entry);
+  for (const Entry& entry : failed_retryable_) visit(entry);
+  for (const Entry& entry : unknown_) visit(entry);
 }
 
 }  // namespace oncekey::store

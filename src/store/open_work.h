@@ -1,4 +1,4 @@
-// Unsettled records in memory: in_progress, failed_retryable, unknown, ordered by id in each state.
+// Unsettled records in memory: in_progress, failed_retryable, unknown; listed by id in each state.
 // Embedded engines answer from here and need not read open records back from disk.
 #pragma once
 
@@ -6,6 +6,8 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "oncekey/record.h"
@@ -31,7 +33,7 @@ class OpenWork {
 
   void forget_settled();  // what was completed is now found elsewhere
 
-  std::uint64_t count(State state) const { return of(state).size(); }
+  std::uint64_t count(State state) const;
 
   // Adds at most `limit` records that match, ordered by id within each state.
   void list(const List& request, std::size_t limit, std::vector<Record>& found) const;
@@ -53,16 +55,31 @@ class OpenWork {
     bool operator()(const Entry& a, const RecordId& b) const { return a.record.id < b; }
     bool operator()(const RecordId& a, const Entry& b) const { return a < b.record.id; }
   };
-  using Entries = std::set<Entry, ById>;
+  struct HashId {
+    using is_transparent = void;
+    std::size_t operator()(const RecordId& id) const {
+      const std::hash<std::string_view> hash;
+      return hash(id.key) ^ (hash(id.scope) * 31);
+    }
+    std::size_t operator()(const Entry& entry) const { return (*this)(entry.record.id); }
+  };
+  struct SameId {
+    using is_transparent = void;
+    bool operator()(const Entry& a, const Entry& b) const { return a.record.id == b.record.id; }
+    bool operator()(const Entry& a, const RecordId& b) const { return a.record.id == b; }
+    bool operator()(const RecordId& a, const Entry& b) const { return a == b.record.id; }
+  };
+  // Every request passes through the first two, so they are hashed; the others may be many and are
+  // listed page by page, so they are ordered.
+  using Passing = std::unordered_set<Entry, HashId, SameId>;
+  using Staying = std::set<Entry, ById>;
 
-  Entries& of(State state);
-  const Entries& of(State state) const { return const_cast<OpenWork*>(this)->of(state); }
-  Entries::node_type extract(const RecordId& id);
+  void list_passing(const List& request, std::size_t limit, std::vector<Record>& found) const;
 
-  Entries in_progress_;
-  Entries failed_retryable_;
-  Entries unknown_;
-  Entries completed_;
+  Passing in_progress_;
+  Passing completed_;
+  Staying failed_retryable_;
+  Staying unknown_;
   std::optional<RecordId> failed_cursor_;
 };
 
