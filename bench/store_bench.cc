@@ -61,6 +61,12 @@ std::uintmax_t disk_bytes(const std::string& path) {
   return bytes;
 }
 
+// Everything in the folder counts: tables, logs and the spare log.
+constexpr std::size_t disk_keys = 2'000'000;
+double disk_bytes_per_key(const std::string& path, std::size_t keys) {
+  return static_cast<double>(disk_bytes(path)) / static_cast<double>(keys);
+}
+
 TimestampMs wall_clock() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -201,23 +207,33 @@ int run(const Settings& settings) {
   const auto start = Clock::now();
   const double cpu = cpu_seconds();
   const std::size_t before = keys;
-  for (; keys < settings.keys; keys += 256) load.run(256);
+  double bytes = 0;  // for each key, at 2 M keys or at the end
+  for (; keys < settings.keys; keys += 256) {
+    load.run(256);
+    if (keys % disk_keys < 256) bytes = disk_bytes_per_key(settings.path, keys);
+    if (keys % 500'000 < 256) {
+      std::fprintf(stderr, "\r%zu of %zu keys", keys, settings.keys);
+    }
+  }
+  std::fprintf(stderr, "\r");
   const double fill_rate = static_cast<double>(keys - before) / seconds_since(start);
   const double fill_cpu = (cpu_seconds() - cpu) * 1e6 / static_cast<double>(keys - before + 1);
   const double p50_many = reserve_p50_us(load);
   keys += 2'000;
-  const double bytes = static_cast<double>(disk_bytes(settings.path)) / static_cast<double>(keys);
+  if (bytes == 0) bytes = disk_bytes_per_key(settings.path, keys);
   const double resident = resident_mib();
 
   std::printf("\nkeys %zu (filled at %.0f/s, %.1f us CPU each, batches of 256)\n", keys, fill_rate,
               fill_cpu);
-  std::printf("disk per key     %8.1f B\nresident memory  %8.1f MiB\n", bytes, resident);
+  std::printf("disk per key     %8.1f B (at %zu keys)\nresident memory  %8.1f MiB\n", bytes,
+              std::min(keys, disk_keys), resident);
   std::printf("reserve p50      %8.1f us at about 50 k keys, %.1f us at %zu (ratio %.2f)\n",
               p50_few, p50_many, keys, p50_many / p50_few);
   json += "\"keys\":" + std::to_string(keys) + ",\"disk_bytes_per_key\":" + std::to_string(bytes) +
           ",\"resident_mib\":" + std::to_string(resident) +
           ",\"reserve_p50_us_50k\":" + std::to_string(p50_few) +
-          ",\"reserve_p50_us\":" + std::to_string(p50_many) + "}\n";
+          ",\"reserve_p50_us\":" + std::to_string(p50_many) +
+          ",\"reserve_p50_ratio\":" + std::to_string(p50_many / p50_few) + "}\n";
   if (!settings.json.empty()) std::ofstream(settings.json) << json;
   opened = std::string("closed");
   std::filesystem::remove_all(settings.path);

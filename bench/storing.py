@@ -20,7 +20,7 @@ def store_figures(program, folder, details, report):
         raise BenchError(f"{program} is not built; --skip-store leaves its figures out")
     data, result = folder / "store", folder / "store.json"
     print("==> the store alone, up to 5 M keys (several minutes)", flush=True)
-    command = [str(program), "--dir", str(data), "--json", str(result)]
+    command = [str(program), "--path", str(data), "--keys", "5000000", "--json", str(result)]
     # Its output is its progress, so it goes straight to the terminal.
     if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode != 0:
         raise BenchError("store_bench failed; its message is above")
