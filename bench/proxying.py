@@ -107,10 +107,16 @@ class Proxying:
 
         def compare(what, field, mode, connections, land, aim, higher):
             ours, theirs = ("oncekey", mode, connections), ("nginx", mode, connections)
+            # The machine's speed drifts between rounds, so runs are compared with their neighbours:
+            # the figure is the median of the rounds' ratios.
+            rounds = [getattr(a, field) / getattr(b, field)
+                      for a, b in zip(self.runs[ours], self.runs[theirs])]
             a, b = self.median(ours, field), self.median(theirs, field)
-            unit = "/s" if field == "rate" else " µs"
-            return ratio(what, a, b, land, aim, higher, self.runs[ours] + self.runs[theirs],
-                         f"{a:,.{0 if field == 'rate' else 1}f}{unit} ÷ {b:,.{0 if field == 'rate' else 1}f}{unit}")
+            unit, digits = ("/s", 0) if field == "rate" else (" µs", 1)
+            note = (f"rounds {', '.join(f'{r:.2f}' for r in rounds)}; "
+                    f"medians {a:,.{digits}f}{unit} and {b:,.{digits}f}{unit}")
+            return ratio(what, statistics.median(rounds), 1, land, aim, higher,
+                         self.runs[ours] + self.runs[theirs], note)
 
         return [
             compare("fresh keys, 256 connections: throughput ÷ nginx", "rate", "fresh", 256, 0.6, 1.0, True),

@@ -28,7 +28,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one round of 4 s, without the long store runs")
     parser.add_argument("--seconds", type=int, help="length of each run (8)")
-    parser.add_argument("--rounds", type=int, help="rounds; the figures are medians (3)")
+    parser.add_argument("--rounds", type=int, help="rounds; the figures are medians (5)")
     parser.add_argument("--skip-store", action="store_true", help="leave out the 2 M and 5 M key runs")
     parser.add_argument("--only-store", action="store_true", help="leave out everything that sends requests")
     parser.add_argument("--only-nginx", action="store_true", help="measure the peer alone")

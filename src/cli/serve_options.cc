@@ -26,7 +26,7 @@ constexpr Flag flags[] = {
     {"--store", "store", "STORE", "rocksdb:PATH or memory: [rocksdb:./oncekey-data]"},
     {"--log-level", "log.level", "LEVEL", "debug, info, warn, error or off [info]"},
     {"--log-format", "log.format", "FORMAT", "json or text [json]"},
-    {"--threads", "threads", "N", "I/O threads; 0: one per core, at most 4 [0]"},
+    {"--threads", "threads", "N", "I/O threads; 0: half the cores, at most 4 [0]"},
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr auto close_limit = std::chrono::seconds(2);
 
 std::uint32_t thread_count(const Config& config) {
   if (config.threads > 0) return config.threads;
-  return std::clamp(std::thread::hardware_concurrency(), 1u, threads_default_max);
+  return std::clamp(std::thread::hardware_concurrency() / 2, 1u, threads_default_max);
 }
 
 // Host and process for people, a random part so that no two runs are ever taken for one.

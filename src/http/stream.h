@@ -47,6 +47,8 @@ class Stream final : private Loop::EventTarget, private Timer {
 
   // Whether an idle connection can still be used: nothing to read, and the peer has not closed.
   bool idle_usable();
+  // The same as far as epoll has told, without asking the kernel.
+  bool idle_as_told() const { return !readable_ && !peer_closed_ && !cancelled_; }
   bool peer_closed() const { return peer_closed_; }  // as far as epoll has told
   bool read_pending() const { return read_ != nullptr; }
   Loop& loop() { return loop_; }

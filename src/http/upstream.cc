@@ -16,6 +16,7 @@ namespace oncekey::http {
 namespace {
 
 constexpr auto refresh_every = std::chrono::seconds(10);
+constexpr SteadyMs asked_after_ms = 5;
 
 bool is_literal(const std::string& host_port, const SocketAddress& address) {
   return host_port == address.to_string();
@@ -65,8 +66,13 @@ UpstreamPool::Lease UpstreamPool::acquire_idle() {
       idle_.clear();  // the others have been idle for longer still
       break;
     }
-    // What the upstream closes as we send is ambiguous; this keeps that window small.
-    if (connection->input.empty() && connection->stream.idle_usable()) {
+    // What the upstream closes as we send is ambiguous; this keeps that window small. Epoll has
+    // told of everything up to this round; the socket itself is asked when it was idle for longer
+    // than a busy connection ever is.
+    Stream& stream = connection->stream;
+    bool busy = loop_.now() - connection->idle_since < asked_after_ms;
+    bool usable = busy ? stream.idle_as_told() : stream.idle_usable();
+    if (connection->input.empty() && usable) {
       connection->reused = true;
       return lease(std::move(connection));
     }
@@ -129,7 +135,9 @@ void UpstreamPool::Drop::operator()(UpstreamConnection* connection) const {
 }
 
 void UpstreamPool::release(Lease lease) {
-  if (idle_.size() >= options_.idle_max || !lease->input.empty()) return;
+  if (idle_.size() >= options_.idle_max || !lease->input.empty() || lease->stream.peer_closed()) {
+    return;
+  }
   std::unique_ptr<UpstreamConnection> connection(lease.release());
   forget_active(*connection);
   connection->idle_since = loop_.now();

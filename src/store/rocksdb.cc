@@ -1,5 +1,7 @@
 #include "store/rocksdb.h"
 
+#include <rocksdb/perf_level.h>
+
 #include <utility>
 
 #include "boundary/decide.h"
@@ -19,6 +21,7 @@ rocksdb::WriteOptions synced() {
 }  // namespace
 
 void RocksEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);  // a setting of the thread; nobody reads it
   if (broken() && !recover(now)) {
     for (Operation* operation : batch) apply_broken(*operation, now);
     return;
