@@ -38,7 +38,7 @@ def arguments():
     if options.seconds is None:
         options.seconds = 4 if options.quick else 8
     if options.rounds is None:
-        options.rounds = 1 if options.quick else 3
+        options.rounds = 1 if options.quick else 5
     options.skip_store = options.skip_store or options.quick
     if options.seconds < 1 or options.rounds < 1:
         parser.error("--seconds and --rounds take numbers above 0")
