@@ -54,8 +54,8 @@ void end_at_second_signal(gateway::Log& log) {
 int serve_until_signal(gateway::Service& service, const gateway::Config& config,
                        gateway::Log& log) {
   DurationMs grace_ms = config.timeouts.grace_ms;
-  service.start();
   admin::AdminServer admin(service, config.admin);
+  service.start();  // last: whatever can fail has not
   std::string listen = service.address(), admin_address = admin.address();
   EngineInfo engine = service.engine_info();
   log.event(gateway::LogLevel::info, "listening",

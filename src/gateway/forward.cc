@@ -1,8 +1,7 @@
 #include "gateway/forward.h"
 
-#include <charconv>
-
 #include "gateway/tenant.h"
+#include "http/decimal.h"
 
 namespace oncekey::gateway {
 
@@ -13,11 +12,6 @@ namespace {
 
 void append_line(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ").append(value).append("\r\n");
-}
-
-void append_number(std::string& out, std::uint64_t number) {
-  char digits[20];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
 // Host and what the tenant was read from are not the sender's to take away: without them the
@@ -99,7 +93,7 @@ void append_framing(std::string& out, const http::Framing& framing) {
       return;
     case http::Framing::Kind::sized:
       out.append("Content-Length: ");
-      append_number(out, framing.length);
+      http::append_decimal(out, framing.length);
       out.append("\r\n");
       return;
     case http::Framing::Kind::chunked:
@@ -131,7 +125,7 @@ void write_upstream_head(std::string& out, const http::Exchange& exchange,
   if (context.key) {
     append_line(out, context.key->header, context.key->value);
     out.append("Idempotency-Attempt: ");
-    append_number(out, context.key->attempt);
+    http::append_decimal(out, context.key->attempt);
     out.append("\r\n");
   }
   append_line(out, "traceparent", context.traceparent);

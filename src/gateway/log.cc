@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <ctime>
 
 #include "boundary/json_writer.h"
+#include "http/decimal.h"
 
 namespace oncekey::gateway {
 
@@ -49,11 +49,6 @@ void append_time(std::string& out) {
   out.append(text, text_size).append(fraction, sizeof fraction);
 }
 
-void append_number(std::string& out, std::int64_t number) {
-  char digits[24];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-}
-
 // A person's line must stay one line whatever a path or key holds.
 void append_printable(std::string& out, std::string_view text) {
   for (char c : text) {
@@ -70,7 +65,7 @@ void append_text_field(std::string& out, std::string_view name, std::string_view
 
 void append_ms(std::string& out, std::string_view name, std::int64_t us) {
   out.append(" ").append(name).append("=");
-  append_number(out, us / 1000);
+  http::append_decimal(out, us / 1000);
   out.push_back('.');
   out.push_back(static_cast<char>('0' + us / 100 % 10));
   out.append("ms");
@@ -111,7 +106,7 @@ void Log::event(LogLevel level, std::string_view event, std::initializer_list<Lo
         append_printable(line, *text);
       }
     } else if (auto* number = std::get_if<std::int64_t>(&field.value)) {
-      append_number(line, *number);
+      http::append_decimal(line, *number);
     } else {
       line.append(std::get<bool>(field.value) ? "true" : "false");
     }
@@ -128,7 +123,7 @@ void Log::append_request(std::string& out, const RequestLine& line) const {
     out.append(" ");
     append_printable(out, line.path);
     out.append(" ");
-    append_number(out, line.status);
+    http::append_decimal(out, line.status);
     out.append(" ").append(to_string(line.decision));
     append_text_field(out, "outcome", line.outcome);
     append_text_field(out, "key", line.key);
@@ -149,7 +144,7 @@ void Log::append_request(std::string& out, const RequestLine& line) const {
   };
   auto number = [&](std::string_view name, std::int64_t value) {
     out.append(",\"").append(name).append("\":");
-    append_number(out, value);
+    http::append_decimal(out, value);
   };
   text("method", line.method);
   text("path", line.path);

@@ -1,17 +1,8 @@
 #include "http/exchange.h"
 
-#include <charconv>
+#include "http/decimal.h"
 
 namespace oncekey::http {
-
-namespace {
-
-void append_number(std::string& out, std::uint64_t number) {
-  char digits[20];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-}
-
-}  // namespace
 
 Exchange::Exchange(Stream& stream, ByteBuffer& input, const ExchangeTimeouts& timeouts,
                    std::string_view peer)
@@ -73,7 +64,7 @@ void Exchange::write_head(const ResponseStart& start, const Framing& framing) {
   out_framing_ = framing.kind;
   out_.clear();
   out_.append("HTTP/1.1 ");
-  append_number(out_, static_cast<std::uint64_t>(start.status));
+  append_decimal(out_, start.status);
   out_.append(" ").append(start.reason.empty() ? reason_phrase(start.status) : start.reason);
   out_.append("\r\n").append(start.fields);
   switch (framing.kind) {
@@ -82,7 +73,7 @@ void Exchange::write_head(const ResponseStart& start, const Framing& framing) {
     case Framing::Kind::sized:
       if (status_ == 204) break;
       out_.append("Content-Length: ");
-      append_number(out_, framing.length);
+      append_decimal(out_, framing.length);
       out_.append("\r\n");
       break;
     case Framing::Kind::chunked:
@@ -146,7 +137,7 @@ Task<bool> Exchange::finish() {
 Task<bool> Exchange::send_interim(int status, std::string_view fields) {
   if (head_.minor_version == 0) co_return true;
   out_.assign("HTTP/1.1 ");
-  append_number(out_, static_cast<std::uint64_t>(status));
+  append_decimal(out_, status);
   out_.append(" ").append(reason_phrase(status)).append("\r\n").append(fields).append("\r\n");
   bool sent = co_await send(out_, {});
   co_return sent;
