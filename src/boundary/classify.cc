@@ -1,4 +1,4 @@
-#include "boundary/classify.h"
+#include "oncekey/classify.h"
 
 #include "boundary/ascii.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "boundary/answer.h"
-#include "boundary/classify.h"
+#include "oncekey/classify.h"
 #include "oncekey/fingerprint.h"
 #include "oncekey/key.h"
 #include "oncekey/record.h"
