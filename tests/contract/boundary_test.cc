@@ -17,6 +17,14 @@ constexpr TimestampMs now = 1'700'000'000'000;
 // A service that charges, and what an endpoint before it does with one request.
 class Charging : public ::testing::Test {
  protected:
+  template <class Op>
+  decltype(Op::outcome) apply(Op op) {
+    Operation operation = std::move(op);
+    Operation* const batch[] = {&operation};
+    engine_->apply(batch, now);
+    return std::get<Op>(operation).outcome;
+  }
+
   // The status a client would get.
   int post(std::string_view key_line, std::string_view body, bool service_answers = true) {
     const std::vector<std::string_view> lines = {key_line};
@@ -53,16 +61,13 @@ class Charging : public ::testing::Test {
     return service_answers ? 201 : 502;
   }
 
-  template <class Op>
-  auto apply(Op op) {
-    Operation operation = std::move(op);
-    Operation* const batch[] = {&operation};
-    engine_->apply(batch, now);
-    return std::get<Op>(operation).outcome;
+  void SetUp() override {
+    auto opened = store::open_engine("memory:", {.clock = [] { return now; }});
+    ASSERT_TRUE(opened.ok());
+    engine_ = std::move(*opened);
   }
 
-  std::unique_ptr<Engine> engine_ =
-      std::move(*store::open_engine("memory:", {.clock = [] { return now; }}));
+  std::unique_ptr<Engine> engine_;
   Fingerprinter fingerprinter_{"a secret of the deployment"};
   int charges_ = 0;
 };
