@@ -11,7 +11,8 @@ constexpr std::size_t connections_max = 256;
 }
 
 AdminServer::AdminServer(gateway::Service& service, const std::string& listen)
-    : gate_(loop_, service.committer()),
+    : committer_(service.committer()),
+      gate_(loop_, committer_),
       handler_(service, gate_),
       connections_(loop_, handler_, options_, stats_) {
   options_.connections_max = connections_max;
@@ -32,6 +33,10 @@ AdminServer::~AdminServer() {
   closed.get_future().wait();
   loop_.stop();
   thread_.join();
+  // The committer may still be handing over what was asked last. It answers in order, so when it
+  // has answered this, it is done with the gate.
+  Operation last = Get{};
+  committer_.apply_now(last);
 }
 
 }  // namespace oncekey::admin

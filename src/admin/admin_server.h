@@ -22,6 +22,7 @@ class AdminServer {
   std::string address() const { return listener_->address(); }
 
  private:
+  store::Committer& committer_;
   http::Loop loop_;
   gateway::CommitGate gate_;
   AdminHandler handler_;
