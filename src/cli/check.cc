@@ -1,10 +1,10 @@
 #include "cli/check.h"
 
-#include <CLI/CLI.hpp>
 #include <ostream>
 
 #include "boundary/json_writer.h"
 #include "cli/exit_code.h"
+#include "cli/flags.h"
 #include "gateway/config_describe.h"
 #include "gateway/config_file.h"
 
@@ -65,13 +65,7 @@ int run_check(int argc, const char* const* argv, const Surroundings& surrounding
   bool json = false;
   app.add_option("--config", config_file, "configuration file (TOML)")->type_name("FILE");
   app.add_flag("--json", json, "print JSON");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const bool asked_for_help = error.get_exit_code() == 0;
-    app.exit(error, surroundings.out, surroundings.err);
-    return asked_for_help ? exit_good : exit_usage;
-  }
+  if (auto code = parse_flags(app, argc, argv, surroundings.out, surroundings.err)) return *code;
   gateway::ConfigDraft draft;
   if (app.count("--config") > 0) gateway::read_config_file(draft, config_file);
   gateway::read_environment(draft, surroundings.environment);

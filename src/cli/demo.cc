@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "cli/demo_tour.h"
 #include "cli/demo_upstream.h"
 #include "cli/exit_code.h"
+#include "cli/flags.h"
 #include "gateway/secret.h"
 
 namespace oncekey::cli {
@@ -131,13 +131,7 @@ int run_demo(int argc, char** argv) {
   app.add_flag("--once", options.once, "end after the tour; 1 when it did not go as it should");
   app.add_option("--data", options.data, "keep the store in this folder [a temporary one]")
       ->type_name("DIR");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const bool asked_for_help = error.get_exit_code() == 0;
-    app.exit(error, std::cout, std::cerr);
-    return asked_for_help ? exit_good : exit_usage;
-  }
+  if (auto code = parse_flags(app, argc, argv, std::cout, std::cerr)) return *code;
   const sigset_t signals = ending_signals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread: only sigwait sees them
   ::signal(SIGPIPE, SIG_IGN);

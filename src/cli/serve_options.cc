@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>
 
 #include "cli/exit_code.h"
+#include "cli/flags.h"
 #include "gateway/config_file.h"
 
 namespace oncekey::cli {
@@ -47,13 +47,7 @@ Result<ServeOptions, int> parse_serve_options(int argc, const char* const* argv,
   for (const Flag& flag : flags) {
     app.add_option(flag.name, values[flag.name], flag.help)->type_name(flag.value);
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const bool asked_for_help = error.get_exit_code() == 0;
-    app.exit(error, surroundings.out, surroundings.err);
-    return asked_for_help ? exit_good : exit_usage;
-  }
+  if (auto code = parse_flags(app, argc, argv, surroundings.out, surroundings.err)) return *code;
 
   gateway::ConfigDraft draft;
   if (app.count("--config") > 0) gateway::read_config_file(draft, config_file);
