@@ -5,16 +5,18 @@ BEGIN {
   # "std" is the C++ library, "posix" the system's C headers.
   may["include"] = "std oncekey"
   may["boundary"] = "std oncekey boundary simdjson openssl zstd"
-  may["store"] = "std posix oncekey boundary store rocksdb"
+  may["store"] = "std posix oncekey boundary store rocksdb libpq hiredis"
   may["http"] = "std posix oncekey http"
   may["recovery"] = "std posix oncekey store recovery"
   may["gateway"] = "std posix oncekey boundary store http recovery outbox gateway prometheus openssl simdjson tomlplusplus"
   may["admin"] = may["gateway"] " admin"
   may["cli"] = may["admin"] " cli cli11"
-  may["tests"] = "std posix oncekey boundary store http recovery outbox gateway admin support openssl simdjson zstd gtest rapidcheck rocksdb"
+  may["tests"] = "std posix oncekey boundary store http recovery outbox gateway admin support openssl simdjson zstd gtest rapidcheck rocksdb libpq hiredis"
   may["bench"] = "std posix oncekey boundary store http gateway"
   # A library that only one place may know, so that it can be replaced there.
   only["rocksdb"] = "^(src/store|tests/contract)/"  # the contract suite makes its files fail
+  only["libpq"] = "^(src/store|tests/support)/"
+  only["hiredis"] = "^(src/store|tests/support)/"
   only["tomlplusplus"] = "^src/gateway/config_file\\.cc$"
   only["cli11"] = "^src/cli/"
 }
@@ -30,6 +32,8 @@ function folder_of(file) {
 # The name under which an #include <…> or "…" appears in the table.
 function name_of(header) {
   if (header ~ /^rocksdb\//) return "rocksdb"
+  if (header ~ /^(libpq-fe|libpq-events|pg_config)\.h$|^postgresql\//) return "libpq"
+  if (header ~ /^hiredis\//) return "hiredis"
   if (header ~ /^CLI\//) return "cli11"
   if (header ~ /^toml(\+\+|plusplus)/) return "tomlplusplus"
   if (header ~ /^prometheus\//) return "prometheus"
@@ -38,7 +42,7 @@ function name_of(header) {
   if (header ~ /^zstd/) return "zstd"
   if (header ~ /^(gtest|gmock)\//) return "gtest"
   if (header ~ /^rapidcheck/) return "rapidcheck"
-  if (header ~ /^(boost|spdlog|fmt|absl|nlohmann|sqlite3|hiredis)[\/.]/) return "a library that is not in use"
+  if (header ~ /^(boost|spdlog|fmt|absl|nlohmann|sqlite3)[\/.]/) return "a library that is not in use"
   return header ~ /[.\/]/ ? "posix" : "std"
 }
 

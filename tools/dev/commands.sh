@@ -43,7 +43,7 @@ dev_test() {
   done
   local select=(--no-tests=error)
   [[ -z $filter ]] || select+=(-R "$filter")
-  need build libraries tests lint
+  need build libraries tests servers lint
   if [[ $directory == build ]]; then
     configure build
     compile build
@@ -68,7 +68,7 @@ dev_test() {
 
 dev_crash() {
   (($#)) || set -- --cycles 200
-  need build libraries tests
+  need build libraries tests servers
   configure build
   compile build oncekey crash_campaign
   say "crash campaign: $*"
@@ -120,7 +120,7 @@ dev_lint() {
 }
 
 dev_bench() {
-  need build libraries tests bench
+  need build libraries tests servers bench
   configure build
   compile build oncekey $(targets_like build 'store_bench')
   exec python3 bench/run.py "$@"

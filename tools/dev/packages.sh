@@ -37,10 +37,33 @@ run_apt() { # LOG ARGUMENTS...
       step != last { print "    " step; fflush(); last = step }'
 }
 
-# A freshly installed nginx starts to serve port 80, which nobody asked for; a masked unit does not.
-keep_nginx_stopped() { # mask | unmask
-  [[ " ${missing[*]} " == *" nginx-light "* && -d /run/systemd/system ]] || return 0
-  as_root systemctl "$1" --quiet nginx.service || true
+# A freshly installed server starts to serve, now and at every boot, which nobody asked for. A masked
+# unit does not start; a server that was there before is left as it is.
+keep_services_stopped() { # mask | unmask
+  local package service
+  [[ -d /run/systemd/system ]] || return 0
+  for package in "${missing[@]}"; do
+    case $package in
+      nginx-light) service=nginx.service ;;
+      redis-server) service=redis-server.service ;;
+      postgresql-15) service=postgresql.service ;;
+      *) continue ;;
+    esac
+    as_root systemctl "$1" --quiet "$service" || true
+    [[ $1 == mask ]] || as_root systemctl disable --quiet "$service" || true
+  done
+}
+
+# Debian makes a database cluster along with the server, unless this folder says otherwise.
+cluster_setting=/etc/postgresql-common/createcluster.d/oncekey.conf
+keep_cluster_away() { # before | after
+  [[ " ${missing[*]} " == *" postgresql-15 "* ]] || return 0
+  if [[ $1 == before ]]; then
+    as_root mkdir -p "${cluster_setting%/*}"
+    as_root bash -c "echo 'create_main_cluster = false' >$cluster_setting"
+  else
+    as_root rm -f "$cluster_setting"
+  fi
 }
 
 need() { # GROUP... : makes sure that the groups' packages are installed
@@ -54,10 +77,12 @@ need() { # GROUP... : makes sure that the groups' packages are installed
   say "installing ${#missing[@]} packages (listed in $packages_file): ${missing[*]}"
   say "reading the package lists"
   run_apt "$log" update >/dev/null || { tail -n 20 "$log" >&2; die "apt-get update failed (whole output: $log)"; }
-  keep_nginx_stopped mask
+  keep_services_stopped mask
+  keep_cluster_away before
   local result=0
   run_apt "$log" install --no-install-recommends "${missing[@]}" || result=$?
-  keep_nginx_stopped unmask
+  keep_cluster_away after
+  keep_services_stopped unmask
   ((result == 0)) || { tail -n 20 "$log" >&2; die "apt-get install failed (whole output: $log)"; }
   rm -f "$log"
 }
