@@ -172,12 +172,12 @@ double reserve_p50_us(Load& load) {
 
 int run(const Settings& settings) {
   std::filesystem::remove_all(settings.path);
-  auto opened = open_engine("rocksdb:" + settings.path, {.clock = wall_clock});
+  auto opened = open_store(*parse_store_url("rocksdb:" + settings.path), {.clock = wall_clock});
   if (!opened) {
     std::fprintf(stderr, "store_bench: %s\n", opened.error().c_str());
     return 1;
   }
-  Engine& engine = **opened;
+  Engine& engine = *opened->lanes[0];
   Load load(engine);
   std::string json = "{";
   std::size_t keys = 0;

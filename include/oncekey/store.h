@@ -48,6 +48,7 @@ struct Replay {  // done before; null response: executed, but the answer was too
   std::uint32_t attempt = 0;
   TimestampMs completed_at = 0;
   TimestampMs expires_at = 0;
+  TimestampMs decided_at = 0;  // the store's clock, which need not be the caller's
 };
 struct InFlight {
   std::uint32_t attempt = 0;
@@ -59,6 +60,7 @@ struct Mismatch {  // the key is taken by a different request
 struct OutcomeUnknown {
   std::uint32_t attempt = 0;
   TimestampMs reconcile_after = 0;
+  TimestampMs decided_at = 0;  // as in Replay
 };
 struct Expired {
   TimestampMs completed_at = 0;
@@ -166,6 +168,8 @@ struct EngineStats {
 struct EngineInfo {
   std::string name;
   std::string durability;  // one sentence for operators: what survives which failure
+  bool at_risk = false;    // an acknowledged record can be lost; `durability` says when
+  bool shared = false;     // other processes may work on the same records
 };
 
 // An engine is synchronous and used by one thread at a time; the Committer sees to that.

@@ -11,7 +11,7 @@ constexpr std::size_t connections_max = 256;
 }
 
 AdminServer::AdminServer(gateway::Service& service, const std::string& listen)
-    : committer_(service.committer()),
+    : committer_(service.background()),
       gate_(loop_, committer_),
       handler_(service, gate_),
       connections_(loop_, handler_, options_, stats_) {

@@ -132,14 +132,15 @@ ReserveDecision decide_reserve(const Record* current, const Reserve& reserve, Ti
       case State::in_progress:
         // A lease that ran out proves nothing about the work: it is never a licence to run again.
         if (now >= record.locked_until) {
-          return {OutcomeUnknown{record.attempt, record.locked_until}, {}};
+          return {OutcomeUnknown{record.attempt, record.locked_until, now}, {}};
         }
         return {InFlight{record.attempt, record.locked_until}, {}};
       case State::completed:
-        return {Replay{record.response, record.attempt, record.completed_at, record.expires_at},
-                {}};
+        return {
+            Replay{record.response, record.attempt, record.completed_at, record.expires_at, now},
+            {}};
       case State::unknown:
-        return {OutcomeUnknown{record.attempt, record.reconcile_after}, {}};
+        return {OutcomeUnknown{record.attempt, record.reconcile_after, now}, {}};
       case State::expired:
         return {Expired{record.completed_at}, {}};
       case State::failed_retryable:

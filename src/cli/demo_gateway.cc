@@ -43,9 +43,10 @@ DemoGateway::DemoGateway(const DemoPlaces& places) : log_path_(places.folder + "
   const gateway::Config config = demo_config(places);
   log_ = std::make_unique<gateway::Log>(config.log_format, config.log_level, log_fd_);
   const std::string secret = demo_secret(config);
-  auto engine = store::open_engine(config.store, store::OpenOptions{gateway::wall_now_ms});
-  if (!engine) throw std::runtime_error(engine.error());
-  service_ = std::make_unique<gateway::Service>(config, secret, std::move(*engine), *log_);
+  const auto url = store::parse_store_url(config.store);
+  auto store = store::open_store(*url, {.clock = gateway::wall_now_ms});
+  if (!store) throw std::runtime_error(store.error());
+  service_ = std::make_unique<gateway::Service>(config, secret, std::move(*store), *log_);
   admin_ = std::make_unique<admin::AdminServer>(*service_, config.admin);
   service_->start();  // last: from here on it has clients, and must be drained before it goes
 }

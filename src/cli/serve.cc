@@ -58,11 +58,12 @@ int serve_until_signal(gateway::Service& service, const gateway::Config& config,
   service.start();  // last: whatever can fail has not
   std::string listen = service.address(), admin_address = admin.address();
   EngineInfo engine = service.engine_info();
+  const std::string store = store::without_passwords(config.store);
   log.event(gateway::LogLevel::info, "listening",
             {{"listen", std::string_view(listen)},
              {"admin", std::string_view(admin_address)},
              {"upstream", std::string_view(config.upstream)},
-             {"store", std::string_view(config.store)},
+             {"store", std::string_view(store)},
              {"durability", std::string_view(engine.durability)},
              {"pid", static_cast<std::int64_t>(::getpid())}});
 
@@ -107,10 +108,12 @@ int run_serve(const ServeOptions& options) {
     std::string text = to_string(warning);
     log.event(gateway::LogLevel::warn, "configuration", {{"warning", std::string_view(text)}});
   }
-  auto engine = store::open_engine(config.store, store::OpenOptions{gateway::wall_now_ms});
-  if (!engine) return fail(engine.error(), exit_failed);
+  const auto url = store::parse_store_url(config.store);
+  if (!url) return fail("store: " + url.error().message, exit_usage);
+  auto store = store::open_store(*url, {.clock = gateway::wall_now_ms, .secret = secret->bytes});
+  if (!store) return fail(store.error(), exit_failed);
   try {
-    gateway::Service service(config, secret->bytes, std::move(*engine), log);
+    gateway::Service service(config, secret->bytes, std::move(*store), log);
     return serve_until_signal(service, config, log);
   } catch (const std::runtime_error& error) {
     return fail(error.what(), exit_failed);

@@ -219,18 +219,17 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"upstream = \"http://a:1/?x\"",
               "f.toml:1:12: upstream: an upstream has no query and no fragment\n  hint: "
               "\"http://host:port/base\""},
-        Wrong{"store = \"postgres://db\"",
-              "f.toml:1:9: store: postgres: is not supported in this version\n  hint: "
-              "\"rocksdb:PATH\" or \"memory:\""},
         Wrong{"store = \"sqlite:x\"",
               "f.toml:1:9: store: sqlite: is not supported in this version\n  hint: "
-              "\"rocksdb:PATH\" or \"memory:\""},
+              "\"rocksdb:PATH\", \"memory:\", \"postgres://HOST/DB\", \"redis://HOST\" or "
+              "\"postgres://HOST/DB+redis://HOST\""},
         Wrong{
             "store = \"rocksdb:\"",
             "f.toml:1:9: store: the store's folder is missing\n  hint: \"rocksdb:./oncekey-data\""},
-        Wrong{
-            "store = \"disk\"",
-            "f.toml:1:9: store: \"disk\" is not a store\n  hint: \"rocksdb:PATH\" or \"memory:\""},
+        Wrong{"store = \"disk\"",
+              "f.toml:1:9: store: it has no scheme\n  hint: "
+              "\"rocksdb:PATH\", \"memory:\", \"postgres://HOST/DB\", \"redis://HOST\" or "
+              "\"postgres://HOST/DB+redis://HOST\""},
         Wrong{"policy_url = \"x\"",
               "f.toml:1:14: policy_url: \"x\" is not a path or URL without fragment\n  hint: "
               "\"/.well-known/idempotency\""},

@@ -57,6 +57,12 @@ http::ServerOptions server_options(const Config& config) {
   return options;
 }
 
+std::vector<Engine*> lanes_of(const store::Store& store) {
+  std::vector<Engine*> lanes;
+  for (const auto& engine : store.lanes) lanes.push_back(engine.get());
+  return lanes;
+}
+
 http::UpstreamOptions upstream_options(const Config& config) {
   http::UpstreamOptions options;
   options.connect_ms = config.timeouts.connect_ms;
@@ -101,7 +107,7 @@ struct Service::Worker {
   std::thread thread;
 };
 
-Service::Service(const Config& config, std::string secret, std::unique_ptr<Engine> engine, Log& log)
+Service::Service(const Config& config, std::string secret, store::Store store, Log& log)
     : config_(config),
       secret_(std::move(secret)),
       log_(log),
@@ -113,8 +119,11 @@ Service::Service(const Config& config, std::string secret, std::unique_ptr<Engin
       cache_(config_.replay_cache_bytes),
       server_options_(server_options(config_)),
       upstream_(std::make_unique<http::UpstreamAddress>(upstream_url(config_).host_port)),
-      engine_(std::move(engine)),
-      committer_(std::make_unique<store::Committer>(*engine_, wall_now_ms)) {
+      store_(std::move(store)),
+      committer_(std::make_unique<store::Committer>(lanes_of(store_), wall_now_ms)) {
+  if (store_.background) {
+    background_ = std::make_unique<store::Committer>(*store_.background, wall_now_ms);
+  }
   for (std::uint32_t i = 0; i < thread_count(config_); ++i) {
     workers_.push_back(std::make_unique<Worker>(*this));
   }
@@ -151,7 +160,7 @@ void Service::start() {
 }
 
 void Service::report_orphans() {
-  std::vector<RecordId> orphans = engine_->take_orphans();
+  std::vector<RecordId> orphans = store_.lanes[0]->take_orphans();
   metrics_.orphans(orphans.size());
   for (const RecordId& id : orphans) {
     log_.event(LogLevel::warn, "orphan",
@@ -164,7 +173,7 @@ void Service::report_orphans() {
 
 void Service::start_roles() {
   sweeper_ = std::make_unique<recovery::Role>(sweep_every, [this] {
-    auto swept = recovery::sweep_once(*committer_, sweep_batch);
+    auto swept = recovery::sweep_once(background(), sweep_batch);
     if (!swept) return false;
     metrics_.swept(swept->size());
     for (const RecordId& id : *swept) {
@@ -176,7 +185,7 @@ void Service::start_roles() {
     return swept->size() == sweep_batch;
   });
   reaper_ = std::make_unique<recovery::Role>(reap_every, [this] {
-    auto reaped = recovery::reap_once(*committer_, reap_batch);
+    auto reaped = recovery::reap_once(background(), reap_batch);
     if (!reaped) return false;
     metrics_.reaped(*reaped);
     return *reaped == reap_batch;
@@ -227,7 +236,7 @@ DrainCounts Service::drain(DurationMs grace_ms) {
 }
 
 std::string Service::metrics_text() const {
-  return metrics_.text(committer_->stats(), engine_->stats(), stats_);
+  return metrics_.text(committer_->stats(), store_.lanes[0]->stats(), stats_);
 }
 
 }  // namespace oncekey::gateway

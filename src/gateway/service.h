@@ -15,6 +15,7 @@
 #include "oncekey/store.h"
 #include "recovery/role.h"
 #include "store/committer.h"
+#include "store/open.h"
 
 namespace oncekey::gateway {
 
@@ -28,7 +29,7 @@ class Service {
  public:
   // `config.routes` is complete. Binds the listening socket; throws std::runtime_error with a
   // sentence for operators when it cannot.
-  Service(const Config& config, std::string secret, std::unique_ptr<Engine> engine, Log& log);
+  Service(const Config& config, std::string secret, store::Store store, Log& log);
   ~Service();
 
   void start();
@@ -38,9 +39,10 @@ class Service {
 
   std::string address() const { return listener_->address(); }
   bool draining() const { return draining_; }
-  store::Committer& committer() { return *committer_; }
+  // For operators and background roles: does not hold up requests where the store can help it.
+  store::Committer& background() { return background_ ? *background_ : *committer_; }
   std::string metrics_text() const;
-  EngineInfo engine_info() const { return engine_->info(); }
+  EngineInfo engine_info() const { return store_.lanes[0]->info(); }
   const Config& config() const { return config_; }
 
  private:
@@ -66,8 +68,9 @@ class Service {
   http::ServerOptions server_options_;
   http::ServerStats stats_;
   std::unique_ptr<http::UpstreamAddress> upstream_;
-  std::unique_ptr<Engine> engine_;
+  store::Store store_;
   std::unique_ptr<store::Committer> committer_;
+  std::unique_ptr<store::Committer> background_;  // null: the store has one engine for everything
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<http::Listener> listener_;
   std::unique_ptr<recovery::Role> sweeper_;

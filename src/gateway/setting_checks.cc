@@ -6,6 +6,7 @@
 #include <string>
 
 #include "http/field.h"
+#include "store/store_url.h"
 
 namespace oncekey::gateway {
 namespace {
@@ -117,18 +118,9 @@ Problem check_upstream(std::string_view text) {
 }
 
 Problem check_store(std::string_view text) {
-  if (text == "memory:") return std::nullopt;
-  if (text.starts_with("rocksdb:")) {
-    if (text.size() > 8) return std::nullopt;
-    return problem("the store's folder is missing", "\"rocksdb:./oncekey-data\"");
-  }
-  for (const std::string_view later :
-       {"postgres:", "postgresql:", "redis:", "rediss:", "sqlite:"}) {
-    if (!text.starts_with(later)) continue;
-    return problem(std::string(later) + " is not supported in this version",
-                   "\"rocksdb:PATH\" or \"memory:\"");
-  }
-  return problem(quoted(text) + " is not a store", "\"rocksdb:PATH\" or \"memory:\"");
+  const auto url = store::parse_store_url(text);
+  if (url) return std::nullopt;
+  return problem(url.error().message, url.error().hint);
 }
 
 Problem check_policy_url(std::string_view text) {

@@ -32,18 +32,24 @@ class BlockingMailbox : public Mailbox {
 }  // namespace
 
 Committer::Committer(Engine& engine, std::function<TimestampMs()> clock, CommitterOptions options)
-    : engine_(engine), clock_(std::move(clock)), options_(options) {
-  ONCEKEY_ASSERT(options_.batch_operations_max > 0);
-  thread_ = std::thread([this] { run(); });
+    : Committer(std::vector<Engine*>{&engine}, std::move(clock), options) {}
+
+Committer::Committer(std::vector<Engine*> lanes, std::function<TimestampMs()> clock,
+                     CommitterOptions options)
+    : clock_(std::move(clock)), options_(options) {
+  ONCEKEY_ASSERT(options_.batch_operations_max > 0 && !lanes.empty());
+  for (Engine* const engine : lanes) {
+    threads_.emplace_back([this, engine] { run(*engine); });
+  }
 }
 
 Committer::~Committer() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    work_arrived_.notify_one();
+    work_arrived_.notify_all();
   }
-  thread_.join();
+  for (std::thread& thread : threads_) thread.join();
   ONCEKEY_ASSERT(queue_head_ == nullptr);
 }
 
@@ -69,7 +75,7 @@ void Committer::submit_chain(Ticket* chain) {
     (queue_tail_ == nullptr ? queue_head_ : queue_tail_->next) = chain;
     queue_tail_ = tail;
     stats_.queue_depth += count;
-    wake = std::exchange(idle_, false);
+    wake = idle_ > 0;
   }
   if (wake) work_arrived_.notify_one();
 }
@@ -94,10 +100,10 @@ Ticket* Committer::take_batch(std::vector<Operation*>& operations) {
   operations.clear();
   std::unique_lock lock(mutex_);
   while (queue_head_ == nullptr && !stopping_) {
-    idle_ = true;
+    ++idle_;
     work_arrived_.wait(lock);
+    --idle_;
   }
-  idle_ = false;
   Ticket* const chain = queue_head_;
   Ticket* last = nullptr;
   while (queue_head_ != nullptr && operations.size() < options_.batch_operations_max) {
@@ -111,12 +117,13 @@ Ticket* Committer::take_batch(std::vector<Operation*>& operations) {
   return chain;
 }
 
-void Committer::run() {
+void Committer::run(Engine& engine) {
+  std::vector<Delivery> deliveries;  // kept to save its allocation
   std::vector<Operation*> operations;
   operations.reserve(options_.batch_operations_max);
   while (Ticket* const chain = take_batch(operations)) {
     const auto start = std::chrono::steady_clock::now();
-    engine_.apply(operations, clock_());
+    engine.apply(operations, clock_());
     const auto took = std::chrono::steady_clock::now() - start;
     {
       std::lock_guard lock(mutex_);
@@ -129,26 +136,26 @@ void Committer::run() {
       stats_.busy_us += us;
       stats_.batch_us_largest = std::max(stats_.batch_us_largest, us);
     }
-    deliver(chain);
+    deliver(chain, deliveries);
   }
 }
 
-void Committer::deliver(Ticket* chain) {
-  deliveries_.clear();
+void Committer::deliver(Ticket* chain, std::vector<Delivery>& deliveries) {
+  deliveries.clear();
   while (chain != nullptr) {
     Ticket* const ticket = std::exchange(chain, chain->next);
     ticket->next = nullptr;
     // A handful of mailboxes: a linear search is the fastest map.
-    const auto known = std::find_if(deliveries_.begin(), deliveries_.end(), [&](const Delivery& d) {
+    const auto known = std::find_if(deliveries.begin(), deliveries.end(), [&](const Delivery& d) {
       return d.mailbox == ticket->reply_to;
     });
-    if (known == deliveries_.end()) {
-      deliveries_.push_back({ticket->reply_to, ticket, ticket});
+    if (known == deliveries.end()) {
+      deliveries.push_back({ticket->reply_to, ticket, ticket});
     } else {
       known->tail = known->tail->next = ticket;
     }
   }
-  for (const Delivery& delivery : deliveries_) delivery.mailbox->deliver(delivery.head);
+  for (const Delivery& delivery : deliveries) delivery.mailbox->deliver(delivery.head);
 }
 
 }  // namespace oncekey::store

@@ -1,7 +1,9 @@
-// Group commit: many submitters, one engine, one sync for everything that arrived meanwhile.
+// Group commit: many submitters, few engines, one sync for everything that arrived meanwhile.
 //
 // Operations that arrive while a batch is being made durable wait in a queue and become the next
 // batch. So under load a sync is shared by many, and without load an operation starts at once.
+// A store with several engines (lanes) has as many batches under way; operations that are under way
+// at the same time may then be executed in any order.
 // This is the only place of the store that knows of threads.
 #pragma once
 
@@ -33,7 +35,7 @@ class Mailbox {
  public:
   virtual ~Mailbox() = default;
 
-  // Called on the committer's thread, once for each batch that held tickets of this mailbox, with
+  // Called on a committer's thread, once for each batch that held tickets of this mailbox, with
   // all of them in the order of submission, linked by `next`. Must be quick and must not throw:
   // the next batch waits for it. Read `next` before the ticket's owner is resumed.
   virtual void deliver(Ticket* chain) = 0;
@@ -55,8 +57,10 @@ struct CommitterStats {
 
 class Committer {
  public:
-  // `engine` must outlive the committer and is used by its thread only. `clock` is read once for
-  // each batch.
+  // The engines must outlive the committer; each is used by one thread of it only. `clock` is read
+  // once for each batch.
+  Committer(std::vector<Engine*> lanes, std::function<TimestampMs()> clock,
+            CommitterOptions options = {});
   Committer(Engine& engine, std::function<TimestampMs()> clock, CommitterOptions options = {});
 
   // Finishes and delivers everything that was submitted, then joins. Nothing may be submitted any
@@ -84,11 +88,10 @@ class Committer {
     Ticket* tail;
   };
 
-  void run();
+  void run(Engine& engine);
   Ticket* take_batch(std::vector<Operation*>& operations);
-  void deliver(Ticket* chain);
+  static void deliver(Ticket* chain, std::vector<Delivery>& deliveries);
 
-  Engine& engine_;
   const std::function<TimestampMs()> clock_;
   const CommitterOptions options_;
 
@@ -96,12 +99,11 @@ class Committer {
   std::condition_variable work_arrived_;
   Ticket* queue_head_ = nullptr;
   Ticket* queue_tail_ = nullptr;
-  bool idle_ = false;  // only then does a submitter have to wake the thread
+  std::size_t idle_ = 0;  // threads that wait; only then does a submitter have to wake one
   bool stopping_ = false;
   CommitterStats stats_;
 
-  std::vector<Delivery> deliveries_;  // the thread's own; kept to save its allocation
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace oncekey::store

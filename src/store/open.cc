@@ -4,22 +4,36 @@
 #include "store/rocksdb.h"
 
 namespace oncekey::store {
+namespace {
 
-Result<std::unique_ptr<Engine>, std::string> open_engine(std::string_view url,
-                                                         const OpenOptions& options) {
-  const std::size_t colon = url.find(':');
-  const std::string_view scheme = url.substr(0, colon);
-  const std::string_view rest = colon == url.npos ? "" : url.substr(colon + 1);
-  if (colon != url.npos && scheme == "memory") {
-    if (!rest.empty()) return "memory: takes no path, but got " + std::string(rest);
-    return std::unique_ptr<Engine>(std::make_unique<MemoryEngine>());
+Result<Store, std::string> only(std::unique_ptr<Engine> engine) {
+  Store store;
+  store.lanes.push_back(std::move(engine));
+  return store;
+}
+
+}  // namespace
+
+Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& options) {
+  switch (url.kind) {
+    case StoreUrl::Kind::memory:
+      return only(std::make_unique<MemoryEngine>());
+    case StoreUrl::Kind::rocksdb: {
+      auto engine = RocksEngine::open({.path = url.path, .clock = options.clock});
+      if (!engine) return engine.error();
+      return only(std::move(*engine));
+    }
+    case StoreUrl::Kind::postgres:
+    case StoreUrl::Kind::redis:
+    case StoreUrl::Kind::tiered:
+      break;
   }
-  if (colon != url.npos && scheme == "rocksdb") {
-    return RocksEngine::open({.path = std::string(rest), .clock = options.clock});
-  }
-  // Only the scheme: the rest of a URL may hold a password.
-  const std::string what = colon == url.npos ? "it has no scheme" : std::string(scheme) + ":";
-  return "unsupported store (" + what + "); supported: memory:, rocksdb:PATH";
+  return std::string("this store is not supported yet");
+}
+
+Result<std::string, AgreementError> agree_on(const StoreUrl&, std::string_view, std::string_view,
+                                             const OpenOptions&) {
+  return AgreementError{"this store is not supported yet"};
 }
 
 }  // namespace oncekey::store

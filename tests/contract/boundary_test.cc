@@ -62,9 +62,9 @@ class Charging : public ::testing::Test {
   }
 
   void SetUp() override {
-    auto opened = store::open_engine("memory:", {.clock = [] { return now; }});
+    auto opened = store::open_store({}, {.clock = [] { return now; }});
     ASSERT_TRUE(opened.ok());
-    engine_ = std::move(*opened);
+    engine_ = std::move(opened->lanes[0]);
   }
 
   std::unique_ptr<Engine> engine_;

@@ -29,12 +29,12 @@ inline void PrintTo(const EngineUnderTest& engine, std::ostream* out) {
 
 inline std::unique_ptr<Engine> open_or_fail(const std::string& url,
                                             std::function<TimestampMs()> clock) {
-  auto engine = open_engine(url, {.clock = std::move(clock)});
-  if (!engine) {
-    ADD_FAILURE() << engine.error();
+  auto store = open_store(*parse_store_url(url), {.clock = std::move(clock)});
+  if (!store) {
+    ADD_FAILURE() << store.error();
     return nullptr;
   }
-  return std::move(*engine);
+  return std::move(store->lanes[0]);
 }
 
 inline std::vector<EngineUnderTest> all_engines() {

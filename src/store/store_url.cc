@@ -1,0 +1,100 @@
+#include "store/store_url.h"
+
+#include <algorithm>
+#include <array>
+
+namespace oncekey::store {
+namespace {
+
+constexpr std::string_view examples =
+    "\"rocksdb:PATH\", \"memory:\", \"postgres://HOST/DB\", \"redis://HOST\" or "
+    "\"postgres://HOST/DB+redis://HOST\"";
+
+bool is_postgres(std::string_view url) {
+  return url.starts_with("postgres://") || url.starts_with("postgresql://");
+}
+
+bool is_redis(std::string_view url) {
+  return url.starts_with("redis://") || url.starts_with("redis+cluster://");
+}
+
+StoreUrlError wrong(std::string message) {
+  return {std::move(message), std::string(examples)};
+}
+
+// Where the second store of "postgres://…+redis://…" begins, or npos.
+std::size_t second_store(std::string_view text) {
+  for (const std::string_view join : {"+redis://", "+redis+cluster://", "+rediss://"}) {
+    const std::size_t at = text.find(join);
+    if (at != text.npos && at > 0) return at + 1;
+  }
+  return text.npos;
+}
+
+}  // namespace
+
+Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text) {
+  StoreUrl url;
+  if (text == "memory:") return url;
+  if (text.starts_with("memory:")) return wrong("memory: takes no path");
+  if (text.starts_with("rocksdb:")) {
+    url.kind = StoreUrl::Kind::rocksdb;
+    url.path = text.substr(8);
+    if (url.path.empty()) {
+      return StoreUrlError{"the store's folder is missing", "\"rocksdb:./oncekey-data\""};
+    }
+    return url;
+  }
+  if (text.find("rediss://") != text.npos) {
+    return StoreUrlError{"rediss: TLS to Redis is not supported",
+                         "redis:// through a local TLS tunnel, such as stunnel"};
+  }
+  if (is_postgres(text)) {
+    const std::size_t second = second_store(text);
+    url.kind = second == text.npos ? StoreUrl::Kind::postgres : StoreUrl::Kind::tiered;
+    url.postgres = text.substr(0, second == text.npos ? second : second - 1);
+    if (second != text.npos) url.redis = text.substr(second);
+    return url;
+  }
+  if (is_redis(text)) {
+    if (const std::size_t join = text.find("+postgres"); join != text.npos) {
+      return StoreUrlError{"PostgreSQL decides, so it comes first",
+                           "\"postgres://HOST/DB+redis://HOST\""};
+    }
+    url.kind = StoreUrl::Kind::redis;
+    url.redis = text;
+    return url;
+  }
+  if (text.starts_with("sqlite:")) return wrong("sqlite: is not supported in this version");
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos) return wrong("it has no scheme");
+  return wrong("unsupported store (" + std::string(text.substr(0, colon)) + ":)");
+}
+
+std::string without_passwords(std::string_view url) {
+  std::string shown;
+  while (!url.empty()) {
+    const std::size_t authority = url.find("://");
+    if (authority == url.npos) break;
+    shown += url.substr(0, authority + 3);
+    url.remove_prefix(authority + 3);
+    const std::string_view hosts = url.substr(0, url.find_first_of("/?"));
+    const std::size_t at = hosts.rfind('@');
+    if (at == hosts.npos) continue;
+    const std::size_t colon = hosts.substr(0, at).find(':');
+    shown += hosts.substr(0, std::min(colon, at));
+    if (colon < at) shown += ":***";
+    url.remove_prefix(at);
+  }
+  shown += url;
+  // libpq also takes a password as a parameter.
+  for (std::size_t at = shown.find("password="); at != shown.npos;
+       at = shown.find("password=", at + 1)) {
+    const std::size_t from = at + 9;
+    const std::size_t to = std::min(shown.find_first_of("&+", from), shown.size());
+    shown.replace(from, to - from, "***");
+  }
+  return shown;
+}
+
+}  // namespace oncekey::store

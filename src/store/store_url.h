@@ -1,0 +1,34 @@
+// A store's URL, taken apart. What it names is not touched.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "oncekey/result.h"
+
+namespace oncekey::store {
+
+struct StoreUrl {
+  enum class Kind { memory, rocksdb, postgres, redis, tiered };
+
+  Kind kind = Kind::memory;
+  std::string path;      // rocksdb
+  std::string postgres;  // postgres and tiered: "postgres://…", as libpq reads it
+  std::string redis;     // redis and tiered: "redis://…" or "redis+cluster://…"
+
+  // Other processes may use the same records at the same time.
+  bool shared() const { return kind != Kind::memory && kind != Kind::rocksdb; }
+};
+
+struct StoreUrlError {
+  std::string
+      message;  // never holds more of the URL than its scheme: there may be a password in it
+  std::string hint;
+};
+
+Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text);
+
+// The same URL with its passwords replaced, for logs and people.
+std::string without_passwords(std::string_view url);
+
+}  // namespace oncekey::store

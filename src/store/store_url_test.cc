@@ -1,0 +1,55 @@
+#include "store/store_url.h"
+
+#include <gtest/gtest.h>
+
+namespace oncekey::store {
+namespace {
+
+using Kind = StoreUrl::Kind;
+
+TEST(StoreUrl, NamesEveryKind) {
+  EXPECT_EQ(parse_store_url("memory:")->kind, Kind::memory);
+  EXPECT_EQ(parse_store_url("rocksdb:./data")->path, "./data");
+  EXPECT_EQ(parse_store_url("postgres://u@h/d")->postgres, "postgres://u@h/d");
+  EXPECT_EQ(parse_store_url("postgresql://h/d")->kind, Kind::postgres);
+  EXPECT_EQ(parse_store_url("redis://h:1/2")->redis, "redis://h:1/2");
+  EXPECT_EQ(parse_store_url("redis+cluster://a:1,b:2")->kind, Kind::redis);
+  EXPECT_FALSE(parse_store_url("rocksdb:./data")->shared());
+  EXPECT_TRUE(parse_store_url("redis://h")->shared());
+}
+
+TEST(StoreUrl, TakesTieredApart) {
+  for (const std::string redis : {"redis://h:1/2?wait=1", "redis+cluster://a:1,b:2"}) {
+    const auto url = parse_store_url("postgres://u:p+x@h/d?sslmode=require+" + redis);
+    ASSERT_TRUE(url);
+    EXPECT_EQ(url->kind, Kind::tiered);
+    EXPECT_EQ(url->postgres, "postgres://u:p+x@h/d?sslmode=require");
+    EXPECT_EQ(url->redis, redis);
+  }
+}
+
+TEST(StoreUrl, RefusesWithoutShowingThePassword) {
+  for (const char* text :
+       {"", "data", "mysql://u:geheim@h/d", "memory:x", "rocksdb:", "rediss://:geheim@h",
+        "redis://:geheim@h+postgres://h/d", "postgres://u:geheim@h/d+rediss://h", "sqlite:x"}) {
+    const auto url = parse_store_url(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_FALSE(url.error().message.empty());
+    EXPECT_EQ(url.error().message.find("geheim"), std::string::npos);
+    EXPECT_EQ(url.error().hint.find("geheim"), std::string::npos);
+  }
+}
+
+TEST(StoreUrl, PasswordsAreNotShown) {
+  EXPECT_EQ(without_passwords("rocksdb:./data"), "rocksdb:./data");
+  EXPECT_EQ(without_passwords("postgres://u:geheim@h:5/d?x=1"), "postgres://u:***@h:5/d?x=1");
+  EXPECT_EQ(without_passwords("postgres://u@h,i/d"), "postgres://u@h,i/d");
+  EXPECT_EQ(without_passwords("redis://:a@b@h/1"), "redis://:***@h/1");
+  EXPECT_EQ(without_passwords("postgres://u:one@h/d+redis://:two@h/1"),
+            "postgres://u:***@h/d+redis://:***@h/1");
+  EXPECT_EQ(without_passwords("postgres://h/d?user=u&password=geheim&x=1"),
+            "postgres://h/d?user=u&password=***&x=1");
+}
+
+}  // namespace
+}  // namespace oncekey::store
