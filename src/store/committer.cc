@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "oncekey/assert.h"
@@ -28,6 +29,33 @@ class BlockingMailbox : public Mailbox {
   std::condition_variable arrived_;
   bool delivered_ = false;
 };
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t ms_of(Clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+SteadyMs steady_now() {
+  return ms_of(Clock::now().time_since_epoch());
+}
+
+void make_unavailable(Operation& operation, const std::string& reason) {
+  std::visit([&](auto& of) { of.outcome = Unavailable{reason}; }, operation);
+}
+
+const Unavailable* unavailable(const Operation& operation) {
+  return std::visit([](const auto& of) { return std::get_if<Unavailable>(&of.outcome); },
+                    operation);
+}
+
+// Listing, sweeping and reaping go through many records and may take too long for reasons of their
+// own, while requests are served as ever: their failure must not close the door on requests, and
+// their turn must not be the one that decides whether it opens.
+bool shows_service(const Operation& operation) {
+  return !std::holds_alternative<List>(operation) && !std::holds_alternative<Sweep>(operation) &&
+         !std::holds_alternative<Reap>(operation);
+}
 
 }  // namespace
 
@@ -68,16 +96,32 @@ void Committer::submit_chain(Ticket* chain) {
   }
   ONCEKEY_ASSERT(tail->reply_to != nullptr);
 
-  bool wake;
+  bool wake = false;
+  bool full = false;
   {
     std::lock_guard lock(mutex_);
     ONCEKEY_ASSERT(!stopping_);
-    (queue_tail_ == nullptr ? queue_head_ : queue_tail_->next) = chain;
-    queue_tail_ = tail;
-    stats_.queue_depth += count;
-    wake = idle_ > 0;
+    full = stats_.queue_depth >= options_.queue_operations_max;
+    if (full) {
+      stats_.refused += count;
+    } else {
+      (queue_tail_ == nullptr ? queue_head_ : queue_tail_->next) = chain;
+      queue_tail_ = tail;
+      stats_.queue_depth += count;
+      wake = idle_ > 0;
+    }
   }
+  if (full) refuse_overflow(chain);
   if (wake) work_arrived_.notify_one();
+}
+
+void Committer::refuse_overflow(Ticket* chain) {
+  static const std::string reason = "too many operations wait for the store";
+  for (Ticket* ticket = chain; ticket != nullptr; ticket = ticket->next) {
+    make_unavailable(ticket->operation, reason);
+  }
+  std::vector<Delivery> deliveries;
+  deliver(chain, deliveries);
 }
 
 void Committer::apply_now(Operation& operation) {
@@ -122,21 +166,55 @@ void Committer::run(Engine& engine) {
   std::vector<Operation*> operations;
   operations.reserve(options_.batch_operations_max);
   while (Ticket* const chain = take_batch(operations)) {
-    const auto start = std::chrono::steady_clock::now();
-    engine.apply(operations, clock_());
-    const auto took = std::chrono::steady_clock::now() - start;
-    {
-      std::lock_guard lock(mutex_);
-      const auto us = static_cast<std::uint64_t>(
-          std::chrono::duration_cast<std::chrono::microseconds>(took).count());
-      ++stats_.batches;
-      stats_.operations += operations.size();
-      stats_.batch_operations_largest =
-          std::max<std::uint64_t>(stats_.batch_operations_largest, operations.size());
-      stats_.busy_us += us;
-      stats_.batch_us_largest = std::max(stats_.batch_us_largest, us);
+    if (options_.breaker == nullptr) {
+      apply(engine, operations);
+    } else {
+      apply_through(*options_.breaker, engine, operations);
     }
     deliver(chain, deliveries);
+  }
+}
+
+// Returns how long the engine took.
+Clock::duration Committer::apply(Engine& engine, const std::vector<Operation*>& operations) {
+  const auto start = Clock::now();
+  engine.apply(operations, clock_());
+  const auto took = Clock::now() - start;
+  std::lock_guard lock(mutex_);
+  const auto us = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+  ++stats_.batches;
+  stats_.operations += operations.size();
+  stats_.batch_operations_largest =
+      std::max<std::uint64_t>(stats_.batch_operations_largest, operations.size());
+  stats_.busy_us += us;
+  stats_.batch_us_largest = std::max(stats_.batch_us_largest, us);
+  return took;
+}
+
+void Committer::apply_through(Breaker& breaker, Engine& engine,
+                              const std::vector<Operation*>& operations) {
+  const bool shows = std::any_of(operations.begin(), operations.end(),
+                                 [](const Operation* each) { return shows_service(*each); });
+  const Breaker::Pass pass = breaker.ask(shows, steady_now());
+  if (!pass.admitted) {
+    std::string reason = "the store is down, ";
+    reason += pass.retry_ms > 0 ? "next try in " + std::to_string(pass.retry_ms) + " ms"
+                                : "it is being tried";
+    for (Operation* const operation : operations) make_unavailable(*operation, reason);
+    std::lock_guard lock(mutex_);
+    stats_.refused += operations.size();
+    return;
+  }
+  const auto took = apply(engine, operations);
+  if (!shows) return;
+  const bool failed = std::all_of(operations.begin(), operations.end(), [](const Operation* each) {
+    return unavailable(*each) != nullptr;
+  });
+  if (failed) {
+    breaker.failed(pass, ms_of(took), unavailable(*operations.front())->reason, steady_now());
+  } else {
+    breaker.answered(pass, steady_now());
   }
 }
 

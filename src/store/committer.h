@@ -7,6 +7,7 @@
 // This is the only place of the store that knows of threads.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "oncekey/store.h"
+#include "store/breaker.h"
 
 namespace oncekey::store {
 
@@ -36,19 +38,27 @@ class Mailbox {
   virtual ~Mailbox() = default;
 
   // Called on a committer's thread, once for each batch that held tickets of this mailbox, with
-  // all of them in the order of submission, linked by `next`. Must be quick and must not throw:
-  // the next batch waits for it. Read `next` before the ticket's owner is resumed.
+  // all of them in the order of submission, linked by `next`; or on a submitter's, when they are
+  // refused because too many wait. Must be quick and must not throw: the next batch waits for it.
+  // Read `next` before the ticket's owner is resumed.
   virtual void deliver(Ticket* chain) = 0;
 };
 
 struct CommitterOptions {
   // More operations than this wait for the next batch, so that one batch stays within milliseconds.
   std::size_t batch_operations_max = 1024;
+  // While this many wait, more are refused as Unavailable: a store that hangs must not fill the
+  // memory with operations that nobody waits for any longer.
+  std::size_t queue_operations_max = 65'536;
+  // For stores that can go away and come back. While it is open, operations are refused as
+  // Unavailable without touching an engine. Outlives the committer; null: every batch is tried.
+  Breaker* breaker = nullptr;
 };
 
 struct CommitterStats {
-  std::uint64_t batches = 0;
-  std::uint64_t operations = 0;
+  std::uint64_t batches = 0;     // that an engine was given
+  std::uint64_t operations = 0;  // in those
+  std::uint64_t refused = 0;     // operations that no engine was given
   std::uint64_t batch_operations_largest = 0;
   std::uint64_t queue_depth = 0;  // submitted, not yet part of a batch
   std::uint64_t busy_us = 0;      // time spent in the engine, all batches together
@@ -90,6 +100,10 @@ class Committer {
 
   void run(Engine& engine);
   Ticket* take_batch(std::vector<Operation*>& operations);
+  std::chrono::steady_clock::duration apply(Engine& engine,
+                                            const std::vector<Operation*>& operations);
+  void apply_through(Breaker& breaker, Engine& engine, const std::vector<Operation*>& operations);
+  void refuse_overflow(Ticket* chain);
   static void deliver(Ticket* chain, std::vector<Delivery>& deliveries);
 
   const std::function<TimestampMs()> clock_;

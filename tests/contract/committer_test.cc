@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "contract.h"
+#include "store/memory.h"
 
 namespace oncekey::store {
 namespace {
@@ -30,6 +31,10 @@ class Inbox : public Mailbox {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [&] { return tickets_.size() >= count; });
     return tickets_;
+  }
+  void forget() {
+    std::lock_guard lock(mutex_);
+    tickets_.clear();
   }
   std::size_t deliveries() {
     std::lock_guard lock(mutex_);
@@ -126,6 +131,146 @@ TEST(Committer, FinishesWhatWasSubmittedBeforeItEnds) {
     }
   }
   EXPECT_EQ(inbox.wait_for(100).size(), 100u);
+}
+
+TEST(Committer, MoreThanTheQueueHoldsIsRefusedAtOnce) {
+  GatedEngine engine;
+  Inbox inbox;
+  std::vector<Ticket> tickets(4);
+  for (Ticket& ticket : tickets) {
+    ticket.operation = Reap{};
+    ticket.reply_to = &inbox;
+  }
+  Committer committer(engine, [] { return TimestampMs{1}; }, {.queue_operations_max = 2});
+  committer.submit(tickets[0]);
+  engine.wait_until_entered();
+  for (std::size_t i = 1; i < tickets.size(); ++i) committer.submit(tickets[i]);
+  EXPECT_EQ(inbox.wait_for(1).front(), &tickets[3]) << "while the store hangs";
+  EXPECT_TRUE(std::holds_alternative<Unavailable>(std::get<Reap>(tickets[3].operation).outcome));
+  EXPECT_EQ(committer.stats().refused, 1u);
+  engine.open_gate();
+  inbox.wait_for(4);
+  EXPECT_EQ(std::get<std::size_t>(std::get<Reap>(tickets[2].operation).outcome), 7u);
+}
+
+TEST(Committer, LaneThatHangsDoesNotHoldUpTheOthers) {
+  GatedEngine one;
+  GatedEngine two;
+  Inbox inbox;
+  Ticket first;
+  first.operation = Reap{};
+  first.reply_to = &inbox;
+  Committer committer({&one, &two}, [] { return TimestampMs{1}; });
+  committer.submit(first);
+  while (one.sizes().empty() && two.sizes().empty()) std::this_thread::yield();
+  GatedEngine& stuck = one.sizes().empty() ? two : one;
+  GatedEngine& free = one.sizes().empty() ? one : two;
+  free.open_gate();
+  for (int i = 0; i < 10; ++i) {
+    Operation other = Reap{};
+    committer.apply_now(other);
+    EXPECT_EQ(std::get<std::size_t>(std::get<Reap>(other).outcome), 7u);
+  }
+  EXPECT_EQ(free.sizes().size(), 10u);
+  stuck.open_gate();
+  inbox.wait_for(1);
+}
+
+// The memory engine behind a connection that can be cut.
+class CutEngine : public Engine {
+ public:
+  void apply(std::span<Operation* const> batch, TimestampMs now) override {
+    ++batches_;
+    if (!cut_) return engine_.apply(batch, now);
+    for (Operation* const operation : batch) {
+      std::visit([](auto& of) { of.outcome = Unavailable{"connection refused"}; }, *operation);
+    }
+  }
+  EngineInfo info() const override { return engine_.info(); }
+  EngineStats stats() const override { return engine_.stats(); }
+
+  std::atomic<bool> cut_{false};
+  std::atomic<int> batches_{0};
+
+ private:
+  MemoryEngine engine_;
+};
+
+class BehindABreaker : public ::testing::Test {
+ protected:
+  // The reason why it is unavailable; "": it answered.
+  std::string get() {
+    Operation operation = Get{};
+    committer_.apply_now(operation);
+    const auto* refused = std::get_if<Unavailable>(&std::get<Get>(operation).outcome);
+    return refused == nullptr ? "" : refused->reason;
+  }
+
+  CutEngine engine_;
+  // A pause that no test outlasts, or none at all.
+  Breaker patient_{{.pause_min_ms = 3'600'000, .pause_max_ms = 3'600'000}};
+  Breaker hasty_{{.pause_min_ms = 0, .pause_max_ms = 0}};
+  Committer committer_{engine_, [] { return TimestampMs{1}; }, {.breaker = &patient_}};
+};
+
+TEST_F(BehindABreaker, StoreThatIsDownIsLeftAlone) {
+  EXPECT_EQ(get(), "");
+  engine_.cut_ = true;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(get(), "connection refused");
+  EXPECT_EQ(patient_.snapshot().state, Breaker::State::open);
+  EXPECT_TRUE(get().starts_with("the store is down, next try in ")) << get();
+  EXPECT_EQ(engine_.batches_, 4);
+  EXPECT_EQ(committer_.stats().batches, 4u);
+  EXPECT_GE(committer_.stats().refused, 1u);
+}
+
+TEST_F(BehindABreaker, StoreThatIsBackIsUsedAgain) {
+  Committer committer(engine_, [] { return TimestampMs{1}; }, {.breaker = &hasty_});
+  engine_.cut_ = true;
+  Operation operation = Get{};
+  for (int i = 0; i < 10; ++i) committer.apply_now(operation);
+  EXPECT_EQ(hasty_.snapshot().state, Breaker::State::open);
+  engine_.cut_ = false;
+  committer.apply_now(operation);
+  EXPECT_FALSE(std::holds_alternative<Unavailable>(std::get<Get>(operation).outcome));
+  EXPECT_EQ(hasty_.snapshot().state, Breaker::State::closed);
+  EXPECT_EQ(hasty_.snapshot().opens, 1u);
+}
+
+TEST_F(BehindABreaker, FailingSweepsSayNothingAboutRequests) {
+  engine_.cut_ = true;
+  for (int i = 0; i < 10; ++i) {
+    Operation sweep = Sweep{};
+    committer_.apply_now(sweep);
+  }
+  EXPECT_EQ(patient_.snapshot().state, Breaker::State::closed);
+}
+
+TEST_F(BehindABreaker, AnsweredOperationInABatchIsProofOfLife) {
+  // A batch of which one operation succeeds: the engine is there.
+  class HalfEngine : public Engine {
+   public:
+    void apply(std::span<Operation* const> batch, TimestampMs) override {
+      for (Operation* const each : batch) std::get<Get>(*each).outcome = Unavailable{"no"};
+      std::get<Get>(*batch.front()).outcome = std::optional<Record>();
+    }
+    EngineInfo info() const override { return {}; }
+    EngineStats stats() const override { return {}; }
+  } engine;
+  Committer committer(engine, [] { return TimestampMs{1}; }, {.breaker = &patient_});
+  Inbox inbox;
+  for (int round = 0; round < 10; ++round) {
+    std::vector<Ticket> tickets(2);
+    for (Ticket& ticket : tickets) {
+      ticket.operation = Get{};
+      ticket.reply_to = &inbox;
+    }
+    tickets[0].next = &tickets[1];
+    committer.submit_chain(&tickets[0]);
+    inbox.wait_for(2);
+    inbox.forget();
+  }
+  EXPECT_EQ(patient_.snapshot().state, Breaker::State::closed);
 }
 
 class Concurrency : public ContractTest {};
