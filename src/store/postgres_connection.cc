@@ -1,0 +1,259 @@
+#include "store/postgres_connection.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+namespace oncekey::store {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Deadline = PostgresConnection::Deadline;
+
+// One line: libpq's messages have several, and end in a line feed.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n') {
+      if (!line.empty() && line.back() != ' ') line += "; ";
+    } else if (c != '\t') {
+      line.push_back(c);
+    }
+  }
+  while (!line.empty() && (line.back() == ' ' || line.back() == ';')) line.pop_back();
+  return line;
+}
+
+// False: the deadline passed.
+bool wait_for(int socket, short events, Deadline deadline) {
+  pollfd wanted{.fd = socket, .events = events, .revents = 0};
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    const int ready = ::poll(&wanted, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return true;  // libpq will find out what is wrong
+  }
+}
+
+PostgresError::Kind kind_of(std::string_view sqlstate) {
+  // deadlock, serialisation failure: the transaction was rolled back and may be tried again
+  if (sqlstate == "40P01" || sqlstate == "40001") return PostgresError::Kind::retry;
+  return PostgresError::Kind::refused;
+}
+
+PostgresError error_of(const PGresult* result) {
+  const char* sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  PostgresError error;
+  if (sqlstate != nullptr) error.sqlstate = sqlstate;
+  error.kind = kind_of(error.sqlstate);
+  error.message = one_line(message != nullptr ? message : PQresultErrorMessage(result));
+  return error;
+}
+
+// A URL's parameters, with one host and its port at a time.
+class Hosts {
+ public:
+  // Throws nothing; a URL that libpq cannot read leaves a message in error().
+  explicit Hosts(const std::string& url) {
+    char* problem = nullptr;
+    PQconninfoOption* options = PQconninfoParse(url.c_str(), &problem);
+    if (options == nullptr) {
+      // libpq's message repeats the URL, which may hold a password.
+      error_ = "libpq cannot read the URL";
+      PQfreemem(problem);
+      return;
+    }
+    for (PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+      if (option->val != nullptr) given_[option->keyword] = option->val;
+    }
+    PQconninfoFree(options);
+    split(given_["host"], hosts_);
+    split(given_["hostaddr"], addresses_);
+    split(given_["port"], ports_);
+  }
+
+  const std::string& error() const { return error_; }
+  std::size_t count() const { return std::max<std::size_t>({1, hosts_.size(), addresses_.size()}); }
+
+  std::map<std::string, std::string> parameters(std::size_t index) const {
+    auto chosen = given_;
+    auto choose = [&](const char* name, const std::vector<std::string>& list) {
+      if (list.empty()) {
+        chosen.erase(name);
+      } else {
+        chosen[name] = list[list.size() == 1 ? 0 : std::min(index, list.size() - 1)];
+      }
+    };
+    choose("host", hosts_);
+    choose("hostaddr", addresses_);
+    choose("port", ports_);
+    chosen.erase("target_session_attrs");  // looked at below, with a better message
+    chosen.emplace("application_name", "oncekey");
+    chosen["client_encoding"] = "UTF8";
+    return chosen;
+  }
+
+ private:
+  static void split(const std::string& list, std::vector<std::string>& out) {
+    if (list.empty()) return;
+    std::size_t from = 0;
+    for (std::size_t comma; (comma = list.find(',', from)) != list.npos; from = comma + 1) {
+      out.push_back(list.substr(from, comma - from));
+    }
+    out.push_back(list.substr(from));
+  }
+
+  std::map<std::string, std::string> given_;
+  std::vector<std::string> hosts_;
+  std::vector<std::string> addresses_;
+  std::vector<std::string> ports_;
+  std::string error_;
+};
+
+PGconn* start(const std::map<std::string, std::string>& parameters) {
+  std::vector<const char*> names, values;
+  for (const auto& [name, value] : parameters) {
+    names.push_back(name.c_str());
+    values.push_back(value.c_str());
+  }
+  names.push_back(nullptr);
+  values.push_back(nullptr);
+  return PQconnectStartParams(names.data(), values.data(), 0);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PostgresConnection>, PostgresError> PostgresConnection::connect(
+    const std::string& url, Deadline deadline) {
+  const Hosts hosts(url);
+  PostgresError error{PostgresError::Kind::lost, "", hosts.error()};
+  if (!hosts.error().empty()) return error;
+  for (std::size_t i = 0; i < hosts.count(); ++i) {
+    const auto left = deadline - Clock::now();
+    const Deadline share = Clock::now() + left / static_cast<int>(hosts.count() - i);
+    std::unique_ptr<PostgresConnection> connection(
+        new PostgresConnection(start(hosts.parameters(i))));
+    std::optional<PostgresError> failed = connection->finish_connecting(share);
+    if (!failed) return connection;
+    const std::string also = error.message.empty() ? "" : error.message + "; ";
+    error = {PostgresError::Kind::lost, failed->sqlstate, also + failed->message};
+  }
+  return error;
+}
+
+std::optional<PostgresError> PostgresConnection::finish_connecting(Deadline deadline) {
+  PGconn* const raw = connection_.get();
+  if (raw == nullptr) return lost("out of memory");
+  auto status = PQstatus(raw) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
+  while (status != PGRES_POLLING_OK) {
+    if (status == PGRES_POLLING_FAILED) return lost("cannot connect");
+    const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+    if (!wait_for(PQsocket(raw), events, deadline)) {
+      return lost("no answer from " + std::string(PQhost(raw)) + ":" + PQport(raw) +
+                  " while connecting");
+    }
+    status = PQconnectPoll(raw);
+  }
+  if (PQsetnonblocking(raw, 1) != 0) return lost("cannot connect");
+  PQsetNoticeProcessor(raw, [](void*, const char*) {}, nullptr);
+  auto recovering = run("SELECT pg_is_in_recovery()", deadline);
+  if (!recovering) return recovering.error();
+  if (recovering->bytes(0, 0) == "t") {
+    return PostgresError{PostgresError::Kind::refused, "25006",
+                         std::string(PQhost(raw)) + ":" + PQport(raw) +
+                             " is a standby, which takes no writes"};
+  }
+  return std::nullopt;
+}
+
+PostgresError PostgresConnection::lost(std::string_view why) const {
+  std::string message(why);
+  const std::string said = one_line(PQerrorMessage(connection_.get()));
+  if (!said.empty()) message = said;
+  return {PostgresError::Kind::lost, "", message};
+}
+
+std::optional<PostgresError> PostgresConnection::flush(Deadline deadline) {
+  for (;;) {
+    const int left = PQflush(connection_.get());
+    if (left == 0) return std::nullopt;
+    if (left < 0) return lost("the connection broke while sending");
+    // A server that does not read until its own answer is read must not block us.
+    pollfd wanted{.fd = PQsocket(connection_.get()), .events = POLLIN | POLLOUT, .revents = 0};
+    if (!wait_for(wanted.fd, wanted.events, deadline)) return lost("no answer in time");
+    if (::poll(&wanted, 1, 0) > 0 && (wanted.revents & POLLIN) != 0 &&
+        PQconsumeInput(connection_.get()) == 0) {
+      return lost("the connection broke while sending");
+    }
+  }
+}
+
+std::optional<PostgresError> PostgresConnection::wait_until_readable(Deadline deadline) {
+  while (PQisBusy(connection_.get()) == 1) {
+    if (!wait_for(PQsocket(connection_.get()), POLLIN, deadline)) {
+      return PostgresError{PostgresError::Kind::lost, "", "the server did not answer in time"};
+    }
+    if (PQconsumeInput(connection_.get()) == 0) return lost("the connection was closed");
+  }
+  return std::nullopt;
+}
+
+Result<PostgresResult, PostgresError> PostgresConnection::answer(int sent, Deadline deadline) {
+  if (sent != 1) return lost("the connection is closed");
+  ++statements_;
+  if (auto failed = flush(deadline)) return *failed;
+  PostgresResult last(nullptr);
+  std::optional<PostgresError> error;
+  for (;;) {
+    if (auto failed = wait_until_readable(deadline)) return error ? *error : *failed;
+    PGresult* const result = PQgetResult(connection_.get());
+    if (result == nullptr) break;
+    last = PostgresResult(result);
+    const ExecStatusType status = PQresultStatus(result);
+    const bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+    if (!good && !error) error = error_of(result);
+  }
+  if (PQstatus(connection_.get()) == CONNECTION_BAD) {
+    // The server may have said why (an administrator, a crash elsewhere); that it did nothing is
+    // then still not certain.
+    return PostgresError{PostgresError::Kind::lost, error ? error->sqlstate : "",
+                         error ? error->message : "the connection was closed"};
+  }
+  if (error) return *error;
+  return last;
+}
+
+Result<PostgresResult, PostgresError> PostgresConnection::run(const std::string& sql,
+                                                              Deadline deadline) {
+  return answer(PQsendQuery(connection_.get(), sql.c_str()), deadline);
+}
+
+Result<PostgresResult, PostgresError> PostgresConnection::call(
+    const std::string& name, const std::string& sql, const PostgresParameters& parameters,
+    Deadline deadline) {
+  if (std::find(prepared_.begin(), prepared_.end(), name) == prepared_.end()) {
+    auto prepared = answer(
+        PQsendPrepare(connection_.get(), name.c_str(), sql.c_str(), 0, nullptr), deadline);
+    if (!prepared) return prepared.error();
+    prepared_.push_back(name);
+  }
+  const int count = static_cast<int>(parameters.values_.size());
+  std::vector<const char*> values;
+  std::vector<int> lengths, formats(parameters.values_.size(), 1);
+  for (int i = 0; i < count; ++i) {
+    const std::string& value = parameters.values_[static_cast<std::size_t>(i)];
+    const bool is_null = parameters.nulls_[static_cast<std::size_t>(i)];
+    values.push_back(is_null ? nullptr : value.data());
+    lengths.push_back(static_cast<int>(value.size()));
+  }
+  return answer(PQsendQueryPrepared(connection_.get(), name.c_str(), count, values.data(),
+                                    lengths.data(), formats.data(), 1),
+                deadline);
+}
+
+}  // namespace oncekey::store
