@@ -215,6 +215,17 @@ std::optional<Tombstone> decode_tombstone(std::string_view bytes) {
   return tombstone;
 }
 
+void append_response(std::string& out, const StoredResponse& response) {
+  ByteWriter writer(out);
+  append_response(writer, response);
+}
+
+std::shared_ptr<const StoredResponse> decode_response(std::string_view bytes) {
+  ByteReader in(bytes);
+  auto response = read_response(in);
+  return in.ok() ? response : nullptr;
+}
+
 std::optional<TimestampMs> completed_expiry(std::string_view bytes) {
   ByteReader in(bytes);
   if (in.byte() != layout) return {};

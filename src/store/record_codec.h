@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,10 @@ struct Tombstone {
 };
 void append_tombstone(std::string& out, const Record& completed);
 std::optional<Tombstone> decode_tombstone(std::string_view bytes);
+
+// An answer by itself, for engines that keep it beside the rest of the record.
+void append_response(std::string& out, const StoredResponse& response);
+std::shared_ptr<const StoredResponse> decode_response(std::string_view bytes);  // null: damaged
 
 // When a value written by append_completed or append_tombstone is of no more use. Reads only the
 // first few bytes.
