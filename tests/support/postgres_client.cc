@@ -15,6 +15,8 @@ std::string text_of(const char* message) {
 
 PostgresClient::PostgresClient(const std::string& url)
     : connection_(::PQconnectdb(url.c_str()), ::PQfinish) {
+  ::PQsetNoticeProcessor(
+      connection_.get(), [](void*, const char*) {}, nullptr);
   if (::PQstatus(connection_.get()) == CONNECTION_OK) return;
   throw PostgresError(url + ": " + text_of(::PQerrorMessage(connection_.get())), "");
 }
