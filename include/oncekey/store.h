@@ -163,6 +163,7 @@ struct EngineStats {
   std::uint64_t unknown = 0;
   std::uint64_t settled_estimate = 0;  // completed and tombstones; may be a guess
   std::uint64_t syncs = 0;             // how often the engine forced its log to disk
+  std::uint64_t statements = 0;        // sent to the store's server, by this engine
 };
 
 struct EngineInfo {
