@@ -2,10 +2,12 @@
 
 #include <pwd.h>
 #include <signal.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 #include "support/process_tree.h"
@@ -92,7 +94,7 @@ PostgresServer::PostgresServer(const PostgresServer& primary, std::string name, 
 
 PostgresServer::~PostgresServer() {
   if (!process_) return;
-  if (frozen_) thaw();
+  thaw();
   process_->signal(SIGQUIT);
   if (!process_->wait()) kill_tree(process_->pid());
 }
@@ -148,22 +150,34 @@ void PostgresServer::kill_hard() {
   kill_tree(process_->pid());
   process_->wait();
   forget_process();
+  release_shared_memory();
+}
+
+// What a killed server leaves to the next start with the same data, which may never come. The
+// kernel has room for some thousands. The seventh line of the file: "KEY IDENTIFIER".
+void PostgresServer::release_shared_memory() const {
+  std::ifstream file(fs::path(data()) / "postmaster.pid");
+  std::string line;
+  for (int number = 1; number < 7; ++number) std::getline(file, line);
+  unsigned long key = 0;
+  int identifier = 0;
+  shmid_ds state{};
+  if (!(file >> key >> identifier) || ::shmctl(identifier, IPC_STAT, &state) != 0) return;
+  if (state.shm_nattch == 0) ::shmctl(identifier, IPC_RMID, nullptr);
 }
 
 void PostgresServer::forget_process() {
   earlier_log_ += process_->output();
+  frozen_.reset();
   process_.reset();
-  frozen_ = false;
 }
 
 void PostgresServer::freeze() {
-  frozen_ = true;
-  stop_tree(process_->pid());
+  frozen_.emplace(process_->pid());
 }
 
 void PostgresServer::thaw() {
-  continue_tree(process_->pid());
-  frozen_ = false;
+  frozen_.reset();
 }
 
 void PostgresServer::terminate_backends() const {
@@ -212,7 +226,7 @@ void PostgresServer::await_standby(const std::string& name, bool synchronous) co
   std::string condition = "application_name = '" + name + "' AND state = 'streaming'";
   if (synchronous) condition += " AND sync_state IN ('sync', 'quorum')";
   std::string streaming = "SELECT count(*) FROM pg_stat_replication WHERE " + condition;
-  if (eventually([&] { return query(streaming, "postgres") == "1"; })) return;
+  if (eventually([&] { return query(streaming, "postgres") == "1"; }, start_patience)) return;
   throw std::runtime_error("the standby " + name + " does not stream: " + log());
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "support/frozen_tree.h"
 #include "support/postgres_client.h"
 #include "support/process.h"
 #include "support/temporary_folder.h"
@@ -71,12 +72,13 @@ class PostgresServer {
   std::string data() const { return (folder_.path() / "data").string(); }
   void end(int signal);
   void forget_process();
+  void release_shared_memory() const;
 
   Options options_;
   TemporaryFolder folder_;
   std::uint16_t port_;
   std::unique_ptr<Process> process_;
-  bool frozen_ = false;
+  std::optional<FrozenTree> frozen_;
   std::string earlier_log_;
 };
 

@@ -62,16 +62,16 @@ bool runs(pid_t pid) {
   return status && status->state != 'Z' && status->state != 'X';
 }
 
+bool is_stopped(pid_t pid) {
+  std::optional<Status> status = status_of(std::to_string(pid));
+  return status && status->state == 'T';
+}
+
 std::vector<pid_t> stop_tree(pid_t parent) {
   stop(parent);
   std::vector<pid_t> children = children_of(parent);
   for (pid_t child : children) stop(child);
   return children;
-}
-
-void continue_tree(pid_t parent) {
-  for (pid_t child : children_of(parent)) ::kill(child, SIGCONT);
-  ::kill(parent, SIGCONT);
 }
 
 void kill_tree(pid_t parent) {

@@ -81,15 +81,16 @@ void RedisServer::kill_hard() {
 
 void RedisServer::forget_process() {
   earlier_log_ += process_->output();
+  frozen_.reset();
   process_.reset();
 }
 
 void RedisServer::freeze() {
-  stop_tree(process_->pid());
+  frozen_.emplace(process_->pid());
 }
 
 void RedisServer::thaw() {
-  continue_tree(process_->pid());
+  frozen_.reset();
 }
 
 std::string RedisServer::command(const std::vector<std::string>& words, int database) const {

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "support/frozen_tree.h"
 #include "support/process.h"
 #include "support/redis_client.h"
 #include "support/temporary_folder.h"
@@ -54,6 +56,7 @@ class RedisServer {
   TemporaryFolder folder_;
   std::uint16_t port_;
   std::unique_ptr<Process> process_;
+  std::optional<FrozenTree> frozen_;
   std::string earlier_log_;
 };
 
