@@ -1,0 +1,226 @@
+#include "store/postgres_schema.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "store/sql/migrations.h"
+#include "store/store_url.h"
+
+namespace oncekey::store {
+namespace {
+
+using Deadline = PostgresConnection::Deadline;
+
+constexpr int newest_version = std::size(embedded_migrations);
+static_assert(embedded_migrations[newest_version - 1].version == newest_version,
+              "migrations are numbered from 1 without a gap");
+
+// Any number will do, as long as every build uses the same.
+constexpr const char* take_the_lock = "SELECT pg_advisory_xact_lock(7310868735423112563)";
+
+// A role without USAGE on the schema can still be told that it is there.
+constexpr const char* is_there =
+    "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'oncekey'),"
+    " EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
+    "         ON n.oid = c.relnamespace"
+    "         WHERE n.nspname = 'oncekey' AND c.relname = 'migrations')";
+
+constexpr const char* create_schema = "CREATE SCHEMA oncekey";
+constexpr const char* create_migrations =
+    "CREATE TABLE oncekey.migrations ("
+    " version integer PRIMARY KEY,"
+    " name text NOT NULL,"
+    " checksum text NOT NULL,"
+    " applied_at timestamptz NOT NULL DEFAULT now())";
+
+PostgresError refusal(std::string message) {
+  return {PostgresError::Kind::refused, "", std::move(message)};
+}
+
+// Says what was being done, and what to do about the two refusals that an operator can cause.
+PostgresError while_doing(const std::string& what, PostgresError error) {
+  error.message = what + ": " + error.message;
+  if (error.sqlstate == "42501") {
+    error.message +=
+        "; migrate as a role that owns the schema oncekey, or that may create it"
+        " (GRANT CREATE ON DATABASE ... TO ...)";
+  } else if (error.sqlstate == "55P03") {
+    error.message = "another process is migrating this database and has not finished in time";
+  }
+  return error;
+}
+
+struct Presence {
+  bool schema = false;
+  bool migrations = false;
+};
+
+Result<Presence, PostgresError> presence(PostgresConnection& connection, Deadline deadline) {
+  auto there = connection.run(is_there, deadline);
+  if (!there) return there.error();
+  return Presence{there->bytes(0, 0) == "t", there->bytes(0, 1) == "t"};
+}
+
+std::int64_t milliseconds_until(Deadline deadline) {
+  const auto left = deadline - std::chrono::steady_clock::now();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
+}
+
+std::string quoted(std::string_view text) {
+  return "'" + std::string(text) + "'";  // names and checksums of ours: nothing to escape
+}
+
+std::optional<PostgresError> begin(PostgresConnection& connection, Deadline deadline) {
+  // Each statement must see what those before us committed, whatever the database's default is.
+  // The lock is given up a little before our own patience ends, so that there is an answer.
+  const std::int64_t patience_ms = std::max<std::int64_t>(1, milliseconds_until(deadline) * 9 / 10);
+  const std::string settings =
+      "BEGIN ISOLATION LEVEL READ COMMITTED;"
+      "SET LOCAL search_path = pg_catalog;"
+      "SET LOCAL statement_timeout = 0;"
+      "SET LOCAL lock_timeout = " +
+      std::to_string(patience_ms) + ";";
+  auto begun = connection.run(settings, deadline);
+  if (!begun) return while_doing("cannot begin", begun.error());
+  auto locked = connection.run(take_the_lock, deadline);
+  if (!locked) return while_doing("cannot take the lock", locked.error());
+  return std::nullopt;
+}
+
+std::optional<PostgresError> create_what_is_missing(PostgresConnection& connection,
+                                                    Deadline deadline) {
+  auto there = presence(connection, deadline);
+  if (!there) return there.error();
+  if (!there->schema) {
+    auto created = connection.run(create_schema, deadline);
+    if (!created) return while_doing("cannot create the schema oncekey", created.error());
+  }
+  if (!there->migrations) {
+    auto created = connection.run(create_migrations, deadline);
+    if (!created) return while_doing("cannot create oncekey.migrations", created.error());
+  }
+  return std::nullopt;
+}
+
+std::optional<PostgresError> apply(PostgresConnection& connection,
+                                   const EmbeddedMigration& migration, Deadline deadline) {
+  const std::string what = "migration " + std::string(migration.name);
+  auto done = connection.run(std::string(migration.sql), deadline);
+  if (!done) return while_doing(what, done.error());
+  auto noted = connection.run("INSERT INTO oncekey.migrations (version, name, checksum) VALUES (" +
+                                  std::to_string(migration.version) + "," + quoted(migration.name) +
+                                  "," + quoted(migration.checksum) + ")",
+                              deadline);
+  if (!noted) return while_doing(what, noted.error());
+  return std::nullopt;
+}
+
+bool can_be_migrated(SchemaState::Kind kind) {
+  return kind != SchemaState::Kind::newer && kind != SchemaState::Kind::altered;
+}
+
+MigrationReport report_from(int version) {
+  MigrationReport report{version, newest_version, {}};
+  for (const EmbeddedMigration& migration : embedded_migrations) {
+    if (migration.version > version) report.applied.emplace_back(migration.name);
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection, Deadline deadline) {
+  SchemaState state{.expected = newest_version};
+  auto there = presence(connection, deadline);
+  if (!there) return there.error();
+  if (!there->migrations) return state;
+  auto rows =
+      connection.run("SELECT version, checksum FROM oncekey.migrations ORDER BY version", deadline);
+  if (!rows) {
+    PostgresError error = rows.error();
+    if (error.sqlstate == "42501") {
+      error.message +=
+          "; grant this role what docs/sql.md lists under \"Privileges of the gateway\"";
+    }
+    return error;
+  }
+  for (int row = 0; row < rows->rows(); ++row) {
+    state.applied = std::stoi(std::string(rows->bytes(row, 0)));
+    if (state.applied < 1 || state.applied > newest_version) continue;
+    const EmbeddedMigration& ours = embedded_migrations[state.applied - 1];
+    if (rows->bytes(row, 1) != ours.checksum && state.altered_migration.empty()) {
+      state.altered_migration = ours.name;
+    }
+  }
+  if (state.applied > newest_version) {
+    state.kind = SchemaState::Kind::newer;
+  } else if (!state.altered_migration.empty()) {
+    state.kind = SchemaState::Kind::altered;
+  } else if (state.applied == newest_version) {
+    state.kind = SchemaState::Kind::current;
+  } else if (state.applied > 0) {
+    state.kind = SchemaState::Kind::older;
+  }
+  return state;
+}
+
+std::string explain(const SchemaState& state, const std::string& url) {
+  const std::string command = "oncekey migrate --store " + without_passwords(url);
+  const std::string versions = "version " + std::to_string(state.applied) + "; this build needs " +
+                               std::to_string(state.expected);
+  switch (state.kind) {
+    case SchemaState::Kind::current:
+      return "";
+    case SchemaState::Kind::absent:
+      return "the database has no oncekey schema; run: " + command;
+    case SchemaState::Kind::older:
+      return "the database's oncekey schema has " + versions + "; run: " + command;
+    case SchemaState::Kind::newer:
+      return "the database's oncekey schema has " + versions +
+             ": a newer oncekey migrated it; run that one here as well";
+    case SchemaState::Kind::altered:
+      return "the database was migrated with another " + state.altered_migration +
+             " than the one in this build (their checksums differ); run the build that migrated"
+             " it, or restore the file";
+  }
+  return "";
+}
+
+Result<MigrationReport, PostgresError> migrate(const std::string& url, Deadline deadline) {
+  auto connected = PostgresConnection::connect(url, deadline);
+  if (!connected) return connected.error();
+  PostgresConnection& connection = **connected;
+  if (auto failed = begin(connection, deadline)) return *failed;
+  auto before = schema_state(connection, deadline);
+  if (!before) return before.error();
+  if (!can_be_migrated(before->kind)) return refusal(explain(*before, url));
+  MigrationReport report = report_from(before->applied);
+  if (report.applied.empty()) return report;  // closing the connection ends the transaction
+  if (auto failed = create_what_is_missing(connection, deadline)) return *failed;
+  for (const EmbeddedMigration& migration : embedded_migrations) {
+    if (migration.version <= before->applied) continue;
+    if (auto failed = apply(connection, migration, deadline)) return *failed;
+  }
+  auto committed = connection.run("COMMIT", deadline);
+  if (!committed) return while_doing("cannot commit", committed.error());
+  return report;
+}
+
+Result<MigrationReport, PostgresError> plan_migration(const std::string& url, Deadline deadline) {
+  auto connected = PostgresConnection::connect(url, deadline);
+  if (!connected) return connected.error();
+  auto state = schema_state(**connected, deadline);
+  if (!state) return state.error();
+  if (!can_be_migrated(state->kind)) return refusal(explain(*state, url));
+  return report_from(state->applied);
+}
+
+std::string schema_checksum() {
+  std::string all;
+  for (const EmbeddedMigration& migration : embedded_migrations) {
+    all += migration.checksum.substr(0, 8);
+  }
+  return all;
+}
+
+}  // namespace oncekey::store

@@ -1,0 +1,56 @@
+// The schema `oncekey` in PostgreSQL: which version a database has, and how it gets the next one.
+//
+// src/store/sql/NNNN_name.sql are the migrations, numbered from 1 without a gap. They only go
+// forward, and a file that was released never changes: databases remember its checksum.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "oncekey/result.h"
+#include "store/postgres_connection.h"
+
+namespace oncekey::store {
+
+struct SchemaState {
+  enum class Kind {
+    absent,   // there is no schema, or one without migrations
+    older,    // some of this build's migrations are missing
+    current,  // what this build expects
+    newer,    // a later build migrated it
+    altered,  // a migration of the same number is not the one that this build has
+  };
+
+  Kind kind = Kind::absent;
+  int applied = 0;                // the database's version
+  int expected = 0;               // this build's
+  std::string altered_migration;  // its name, as this build knows it
+};
+
+Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection,
+                                                PostgresConnection::Deadline deadline);
+
+// Why a store cannot work on a schema in this state, and what to do; "" when it is current. `url`
+// is shown without its password.
+std::string explain(const SchemaState& state, const std::string& url);
+
+struct MigrationReport {
+  int version_before = 0;
+  int version_after = 0;
+  std::vector<std::string> applied;  // names, in order; empty: there was nothing to do
+};
+
+// Brings the database to this build's version, all of it in one transaction. Safe when several
+// nodes do it at once: one migrates, the others wait for it and find nothing to do. Refuses a newer
+// or altered schema. The error's message is a sentence for operators and holds no password.
+Result<MigrationReport, PostgresError> migrate(const std::string& url,
+                                               PostgresConnection::Deadline deadline);
+
+// What migrate() would do; changes nothing.
+Result<MigrationReport, PostgresError> plan_migration(const std::string& url,
+                                                      PostgresConnection::Deadline deadline);
+
+// Names the schema of this build: tests keep a prepared database for each.
+std::string schema_checksum();
+
+}  // namespace oncekey::store

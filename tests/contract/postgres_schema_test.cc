@@ -1,0 +1,125 @@
+#include "store/postgres_schema.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "support/shared_servers.h"
+
+namespace oncekey::store {
+namespace {
+
+using Kind = SchemaState::Kind;
+
+PostgresConnection::Deadline soon() {
+  return std::chrono::steady_clock::now() + std::chrono::seconds(30);
+}
+
+class PostgresSchemaTest : public testing::Test {
+ protected:
+  SchemaState state() {
+    auto connection = PostgresConnection::connect(url_, soon());
+    if (!connection) throw std::runtime_error(connection.error().message);
+    auto found = schema_state(**connection, soon());
+    if (!found) throw std::runtime_error(found.error().message);
+    return *found;
+  }
+  MigrationReport migrate_or_fail() {
+    auto report = migrate(url_, soon());
+    if (!report) throw std::runtime_error(report.error().message);
+    return *report;
+  }
+
+  std::string url_ = test::shared_postgres().fresh_database();
+};
+
+TEST_F(PostgresSchemaTest, EmptyDatabaseGetsEveryMigrationAndASecondRunDoesNothing) {
+  EXPECT_EQ(state().kind, Kind::absent);
+  EXPECT_EQ(explain(state(), "postgres://me:secret@db/shop"),
+            "the database has no oncekey schema; run: oncekey migrate --store"
+            " postgres://me:***@db/shop");
+  const MigrationReport first = migrate_or_fail();
+  EXPECT_EQ(first.version_before, 0);
+  ASSERT_FALSE(first.applied.empty());
+  EXPECT_EQ(first.applied[0], "0001_records");
+  EXPECT_EQ(first.version_after, static_cast<int>(first.applied.size()));
+  EXPECT_EQ(state().kind, Kind::current);
+  EXPECT_EQ(explain(state(), url_), "");
+
+  test::PostgresClient client(url_);
+  const std::string stamps = "SELECT string_agg(applied_at::text, ',') FROM oncekey.migrations";
+  const std::string before = client.query(stamps);
+  EXPECT_TRUE(migrate_or_fail().applied.empty());
+  EXPECT_EQ(client.query(stamps), before);
+}
+
+TEST_F(PostgresSchemaTest, EightAtOnceMigrateItOnce) {
+  std::vector<std::thread> nodes;
+  std::atomic<int> migrated = 0, idle = 0;
+  for (int i = 0; i < 8; ++i) {
+    nodes.emplace_back([&] {
+      auto report = migrate(url_, soon());
+      EXPECT_TRUE(report) << report.error().message;
+      if (report) ++(report->applied.empty() ? idle : migrated);
+    });
+  }
+  for (std::thread& node : nodes) node.join();
+  EXPECT_EQ(migrated, 1);
+  EXPECT_EQ(idle, 7);
+  EXPECT_EQ(state().kind, Kind::current);
+}
+
+TEST_F(PostgresSchemaTest, PlanNamesWhatWouldBeDoneAndDoesNothing) {
+  auto plan = plan_migration(url_, soon());
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(state().kind, Kind::absent);
+  EXPECT_EQ(plan->applied, migrate_or_fail().applied);
+}
+
+TEST_F(PostgresSchemaTest, MigrationThatWasMissingIsAdded) {
+  const MigrationReport all = migrate_or_fail();
+  test::PostgresClient client(url_);
+  // As the first version left it: only the records.
+  client.execute("DROP SCHEMA oncekey CASCADE");
+  EXPECT_EQ(state().kind, Kind::absent);
+  client.execute("CREATE SCHEMA oncekey");  // made beforehand, by a role that may
+  EXPECT_EQ(state().kind, Kind::absent);
+  EXPECT_EQ(migrate_or_fail().applied, all.applied);
+}
+
+TEST_F(PostgresSchemaTest, NewerSchemaIsRefused) {
+  migrate_or_fail();
+  test::PostgresClient(url_).execute(
+      "INSERT INTO oncekey.migrations (version, name, checksum) VALUES (999, '0999_later', 'x')");
+  EXPECT_EQ(state().kind, Kind::newer);
+  auto report = migrate(url_, soon());
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("version 999; this build needs"), std::string::npos)
+      << report.error().message;
+  EXPECT_FALSE(plan_migration(url_, soon()));
+}
+
+TEST_F(PostgresSchemaTest, MigrationWithAnotherChecksumIsRefused) {
+  migrate_or_fail();
+  test::PostgresClient(url_).execute(
+      "UPDATE oncekey.migrations SET checksum = 'other' WHERE version = 1");
+  EXPECT_EQ(state().kind, Kind::altered);
+  auto report = migrate(url_, soon());
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("another 0001_records than the one in this build"),
+            std::string::npos)
+      << report.error().message;
+}
+
+TEST_F(PostgresSchemaTest, LockHeldByAnotherProcessIsReported) {
+  test::PostgresClient other(url_);
+  other.execute("BEGIN; SELECT pg_advisory_xact_lock(7310868735423112563)");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+  auto report = migrate(url_, deadline);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().message,
+            "another process is migrating this database and has not finished in time");
+}
+
+}  // namespace
+}  // namespace oncekey::store
