@@ -1,6 +1,7 @@
 #include "store/open.h"
 
 #include "store/memory.h"
+#include "store/postgres.h"
 #include "store/rocksdb.h"
 
 namespace oncekey::store {
@@ -9,6 +10,22 @@ namespace {
 Result<Store, std::string> only(std::unique_ptr<Engine> engine) {
   Store store;
   store.lanes.push_back(std::move(engine));
+  return store;
+}
+
+// Batches under way at once: while one waits for its commit, the next is being executed.
+constexpr int postgres_lanes = 2;
+
+Result<Store, std::string> open_postgres(const PostgresOptions& options) {
+  Store store;
+  for (int lane = 0; lane < postgres_lanes; ++lane) {
+    auto engine = PostgresEngine::open(options);
+    if (!engine) return engine.error();
+    store.lanes.push_back(std::move(*engine));
+  }
+  auto background = PostgresEngine::open(options);
+  if (!background) return background.error();
+  store.background = std::move(*background);
   return store;
 }
 
@@ -24,6 +41,7 @@ Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& op
       return only(std::move(*engine));
     }
     case StoreUrl::Kind::postgres:
+      return open_postgres({url.postgres, options.timeout_ms});
     case StoreUrl::Kind::redis:
     case StoreUrl::Kind::tiered:
       break;
@@ -31,8 +49,13 @@ Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& op
   return std::string("this store is not supported yet");
 }
 
-Result<std::string, AgreementError> agree_on(const StoreUrl&, std::string_view, std::string_view,
-                                             const OpenOptions&) {
+Result<std::string, AgreementError> agree_on(const StoreUrl& url, std::string_view name,
+                                             std::string_view value, const OpenOptions& options) {
+  if (!url.postgres.empty()) {
+    auto agreed = agree_in_postgres({url.postgres, options.timeout_ms}, name, value);
+    if (!agreed) return AgreementError{"PostgreSQL: " + agreed.error().message};
+    return *agreed;
+  }
   return AgreementError{"this store is not supported yet"};
 }
 

@@ -160,13 +160,14 @@ std::optional<PostgresError> PostgresConnection::finish_connecting(Deadline dead
     status = PQconnectPoll(raw);
   }
   if (PQsetnonblocking(raw, 1) != 0) return lost("cannot connect");
-  PQsetNoticeProcessor(raw, [](void*, const char*) {}, nullptr);
+  PQsetNoticeProcessor(
+      raw, [](void*, const char*) {}, nullptr);
   auto recovering = run("SELECT pg_is_in_recovery()", deadline);
   if (!recovering) return recovering.error();
   if (recovering->bytes(0, 0) == "t") {
-    return PostgresError{PostgresError::Kind::refused, "25006",
-                         std::string(PQhost(raw)) + ":" + PQport(raw) +
-                             " is a standby, which takes no writes"};
+    return PostgresError{
+        PostgresError::Kind::refused, "25006",
+        std::string(PQhost(raw)) + ":" + PQport(raw) + " is a standby, which takes no writes"};
   }
   return std::nullopt;
 }
@@ -233,12 +234,13 @@ Result<PostgresResult, PostgresError> PostgresConnection::run(const std::string&
   return answer(PQsendQuery(connection_.get(), sql.c_str()), deadline);
 }
 
-Result<PostgresResult, PostgresError> PostgresConnection::call(
-    const std::string& name, const std::string& sql, const PostgresParameters& parameters,
-    Deadline deadline) {
+Result<PostgresResult, PostgresError> PostgresConnection::call(const std::string& name,
+                                                               const std::string& sql,
+                                                               const PostgresParameters& parameters,
+                                                               Deadline deadline) {
   if (std::find(prepared_.begin(), prepared_.end(), name) == prepared_.end()) {
-    auto prepared = answer(
-        PQsendPrepare(connection_.get(), name.c_str(), sql.c_str(), 0, nullptr), deadline);
+    auto prepared =
+        answer(PQsendPrepare(connection_.get(), name.c_str(), sql.c_str(), 0, nullptr), deadline);
     if (!prepared) return prepared.error();
     prepared_.push_back(name);
   }

@@ -19,8 +19,8 @@ namespace oncekey::store {
 struct PostgresError {
   enum class Kind {
     refused,  // the server said no: the statement did nothing
-    retry,    // it did nothing, and the same statement may succeed at once (deadlock, serialisation)
-    lost,     // no answer: it may or may not have been done, and the connection is gone
+    retry,  // it did nothing, and the same statement may succeed at once (deadlock, serialisation)
+    lost,   // no answer: it may or may not have been done, and the connection is gone
   };
   Kind kind = Kind::refused;
   std::string sqlstate;  // empty when the server said nothing
@@ -33,16 +33,14 @@ class PostgresResult {
   explicit PostgresResult(PGresult* result) : result_(result) {}
 
   int rows() const { return PQntuples(result_.get()); }
-  bool is_null(int row, int column) const {
-    return PQgetisnull(result_.get(), row, column) == 1;
-  }
+  bool is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) == 1; }
   std::string_view bytes(int row, int column) const {
     return {PQgetvalue(result_.get(), row, column),
             static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
   }
-  std::int64_t integer(int row, int column) const;    // int2, int4 or int8; null: 0
-  bool boolean(int row, int column) const;            // null: false
-  TimestampMs timestamp(int row, int column) const;   // timestamptz; null: 0
+  std::int64_t integer(int row, int column) const;   // int2, int4 or int8; null: 0
+  bool boolean(int row, int column) const;           // null: false
+  TimestampMs timestamp(int row, int column) const;  // timestamptz; null: 0
 
  private:
   struct Clear {
@@ -93,8 +91,9 @@ class PostgresConnection {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
 
-  // A URL as libpq reads it. Tries the hosts in their order and takes the first that accepts writes;
-  // each gets a share of the time that is left, so a frozen one does not use up the others'.
+  // A URL as libpq reads it. Tries the hosts in their order and takes the first that accepts
+  // writes; each gets a share of the time that is left, so a frozen one does not use up the
+  // others'.
   static Result<std::unique_ptr<PostgresConnection>, PostgresError> connect(const std::string& url,
                                                                             Deadline deadline);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "oncekey/store.h"
+#include "postgres_engine.h"
 #include "store/open.h"
 
 namespace oncekey::store {
@@ -17,6 +18,7 @@ namespace oncekey::store {
 struct EngineUnderTest {
   std::string name;
   bool persists = false;  // what was acknowledged survives closing and opening
+  bool shared = false;    // others may work on the records: opening it takes nothing from them
   // `folder` is empty and the test's own; `clock` is the test's.
   std::function<std::unique_ptr<Engine>(const std::string& folder,
                                         std::function<TimestampMs()> clock)>
@@ -49,6 +51,10 @@ inline std::vector<EngineUnderTest> all_engines() {
            [](const std::string& folder, auto clock) {
              return open_or_fail("rocksdb:" + folder + "/db", std::move(clock));
            }},
+      {.name = "postgres",
+       .persists = true,
+       .shared = true,
+       .open = [](const std::string& folder, auto) { return open_clocked_postgres(folder); }},
   };
 }
 

@@ -13,8 +13,22 @@ std::vector<EngineUnderTest> persisting_engines() {
   return engines;
 }
 
+std::vector<EngineUnderTest> persisting_engines(bool shared) {
+  auto engines = persisting_engines();
+  std::erase_if(engines, [&](const EngineUnderTest& engine) { return engine.shared != shared; });
+  return engines;
+}
+
 class Restart : public ContractTest {};
 INSTANTIATE_TEST_SUITE_P(Engines, Restart, ::testing::ValuesIn(persisting_engines()), engine_name);
+
+class SoleOwner : public ContractTest {};
+INSTANTIATE_TEST_SUITE_P(Engines, SoleOwner, ::testing::ValuesIn(persisting_engines(false)),
+                         engine_name);
+
+class OneOfMany : public ContractTest {};
+INSTANTIATE_TEST_SUITE_P(Engines, OneOfMany, ::testing::ValuesIn(persisting_engines(true)),
+                         engine_name);
 
 TEST_P(Restart, AcknowledgedAnswersAreReplayed) {
   complete("a", "kept");
@@ -25,7 +39,7 @@ TEST_P(Restart, AcknowledgedAnswersAreReplayed) {
   EXPECT_TRUE(engine_->take_orphans().empty());
 }
 
-TEST_P(Restart, WorkInProgressBecomesUnknownAndIsReported) {
+TEST_P(SoleOwner, WorkInProgressBecomesUnknownAndIsReported) {
   const Execute a = execute("a");
   execute("b");
   complete("c");
@@ -40,6 +54,38 @@ TEST_P(Restart, WorkInProgressBecomesUnknownAndIsReported) {
   reopen();
   EXPECT_TRUE(engine_->take_orphans().empty());
   EXPECT_EQ(get("a")->state, State::unknown);
+}
+
+TEST_P(OneOfMany, WorkInProgressIsLeftToItsOwner) {
+  const Execute a = execute("a");
+  const auto another = GetParam().open(folder_.path(), [this] { return now_; });
+  ASSERT_NE(another, nullptr);
+  EXPECT_TRUE(another->take_orphans().empty());
+  expect<InFlight>(apply_to(*another, reserve_of("a"), now_));
+  settle("a", a.fence, answered());
+  expect<Replay>(apply_to(*another, reserve_of("a"), now_));
+}
+
+TEST_P(OneOfMany, ALeaseThatRanOutIsSweptByAnyone) {
+  const Execute a = execute("a");
+  const auto another = GetParam().open(folder_.path(), [this] { return now_; });
+  ASSERT_NE(another, nullptr);
+  wait(lease_ms);
+  const auto swept = expect<std::vector<RecordId>>(apply_to(*another, Sweep{}, now_));
+  EXPECT_EQ(swept, (std::vector<RecordId>{{"tenant", "a"}}));
+  EXPECT_EQ(expect<StaleFence>(apply(settle_of("a", a.fence, answered()))).state, State::unknown);
+}
+
+TEST_P(OneOfMany, FencesOfTwoAreNeverTheSame) {
+  const auto another = GetParam().open(folder_.path(), [this] { return now_; });
+  ASSERT_NE(another, nullptr);
+  std::set<Fence> fences;
+  for (int i = 0; i < 50; ++i) {
+    fences.insert(execute("a" + std::to_string(i)).fence);
+    fences.insert(
+        expect<Execute>(apply_to(*another, reserve_of("b" + std::to_string(i)), now_)).fence);
+  }
+  EXPECT_EQ(fences.size(), 100u);
 }
 
 TEST_P(Restart, OpenRecordsKeepEverything) {

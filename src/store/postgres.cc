@@ -1,0 +1,468 @@
+#include "store/postgres.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "boundary/decide.h"
+#include "store/execution.h"
+#include "store/postgres_rows.h"
+#include "store/postgres_text.h"
+
+namespace oncekey::store {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int reserve_parameters = 10;
+constexpr int settle_parameters = 11;
+
+// One statement for a whole batch. The first column says which part a row belongs to.
+const std::string& batch_statement() {
+  static const std::string sql =
+      "SELECT 1, wanted, taken, moment, due_at, state::text, fence, attempt, completed_at, "
+      "retention_ms, tombstone_ms, fingerprint, response_status, response_schema, "
+      "response_encoding, response_headers, response_body "
+      "FROM oncekey.reserve_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
+      "UNION ALL "
+      "SELECT 2, fence, true, NULL, due_at, NULL, fence, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, "
+      "NULL, NULL "
+      "FROM oncekey.settle_batch($11, $12, $13, $14::text[]::oncekey.state[], $15, $16, $17, $18, "
+      "$19, $20, $21)";
+  static_assert(reserve_parameters + settle_parameters == 21);
+  return sql;
+}
+enum class Part : std::int64_t { reserved = 1, settled = 2 };
+
+const RecordId* id_of(const Operation& operation) {
+  if (const auto* reserve = std::get_if<Reserve>(&operation)) return &reserve->id;
+  if (const auto* settle = std::get_if<Settle>(&operation)) return &settle->id;
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&operation)) return &heartbeat->id;
+  return nullptr;
+}
+
+struct LessById {
+  bool operator()(const RecordId* a, const RecordId* b) const { return *a < *b; }
+};
+
+std::string reason_of(const PostgresError& error) {
+  return "PostgreSQL: " + error.message +
+         (error.sqlstate.empty() ? "" : " (" + error.sqlstate + ")");
+}
+
+Unavailable unavailable(const PostgresError& error) {
+  return {reason_of(error)};
+}
+
+// The server itself is fine, but this session will not work any more: a standby now, shutting down,
+// or a prepared statement that it does not know.
+bool needs_another_session(std::string_view sqlstate) {
+  return sqlstate == "25006" || sqlstate.starts_with("57P") || sqlstate == "26000";
+}
+
+// What a settlement that changed nothing met.
+StaleFence stale(std::string_view state, TimestampMs due_at, DurationMs tombstone_ms,
+                 TimestampMs moment) {
+  const auto known = state_from_name(state);
+  if (!known) return {};
+  Record record;
+  record.state = *known;
+  record.tombstone_ms = tombstone_ms;
+  set_due(record, due_at);
+  if (is_gone(record, moment)) return {};
+  age(record, moment);
+  return {.state = record.state};
+}
+
+Settled settled(const Settle& settle, TimestampMs due_at) {
+  const bool completed = std::holds_alternative<SettleCompleted>(settle.verdict);
+  return {.expires_at = completed ? due_at : 0};
+}
+
+Settled settled(const Heartbeat&, TimestampMs due_at) {
+  return {.expires_at = due_at};
+}
+
+std::string_view target_state(const Settle& settle) {
+  return state_name(settle.verdict);
+}
+
+std::string_view target_state(const Heartbeat&) {
+  return "in_progress";
+}
+
+// A row of reserve_batch that shows a record which was there before.
+Record met_record(const PostgresResult& rows, int row) {
+  Record record;
+  record.state = state_from_name(rows.bytes(row, 5)).value_or(State::unknown);
+  set_due(record, rows.timestamp(row, 4));
+  record.fence = static_cast<Fence>(rows.integer(row, 6));
+  record.attempt = static_cast<std::uint32_t>(rows.integer(row, 7));
+  record.completed_at = rows.timestamp(row, 8);
+  record.retention_ms = rows.integer(row, 9);
+  record.tombstone_ms = rows.integer(row, 10);
+  record.fingerprint = fingerprint_from(rows.bytes(row, 11));
+  record.response = response_from(rows, row, 12);
+  return record;
+}
+
+}  // namespace
+
+PostgresEngine::PostgresEngine(const PostgresOptions& options)
+    : options_(options),
+      session_(options.url, options.timeout_ms),
+      stats_session_(options.url, options.timeout_ms) {}
+
+Result<std::unique_ptr<Engine>, std::string> PostgresEngine::open(const PostgresOptions& options) {
+  std::unique_ptr<PostgresEngine> engine(new PostgresEngine(options));
+  const Deadline deadline = Clock::now() + std::chrono::milliseconds(options.timeout_ms);
+  auto connection = engine->session_.ready(deadline);
+  if (!connection) return reason_of(connection.error());
+  auto settings = (*connection)
+                      ->run(
+                          "SELECT current_setting('fsync') = 'on' AND "
+                          "current_setting('full_page_writes') = 'on'",
+                          deadline);
+  if (!settings) return reason_of(settings.error());
+  engine->survives_power_cut_ = settings->bytes(0, 0) == "t";
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+EngineInfo PostgresEngine::info() const {
+  EngineInfo info;
+  info.name = "postgres";
+  info.shared = true;
+  info.at_risk = !survives_power_cut_;
+  info.durability =
+      survives_power_cut_
+          ? "Every acknowledged record is in PostgreSQL's log on disk, and on a synchronous "
+            "standby "
+            "where one is configured."
+          : "fsync or full_page_writes is off in PostgreSQL: a power cut or a crash of its machine "
+            "can lose records that were acknowledged, or all of them.";
+  return info;
+}
+
+void PostgresEngine::apply(std::span<Operation* const> batch, TimestampMs) {
+  const Deadline deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  Group group;
+  std::set<const RecordId*, LessById> ids;
+  auto flush = [&] {
+    if (!group.empty()) apply_group(group, deadline);
+    group.clear();
+    ids.clear();
+  };
+  for (Operation* const operation : batch) {
+    const RecordId* const id = id_of(*operation);
+    if (id == nullptr) {
+      flush();
+      apply_alone(*operation, deadline);
+      continue;
+    }
+    if (ids.contains(id)) flush();
+    ids.insert(id);
+    group.push_back(operation);
+  }
+  flush();
+  statements_ = session_.statements();
+}
+
+Result<PostgresResult, PostgresError> PostgresEngine::call(const std::string& name,
+                                                           const std::string& sql,
+                                                           const PostgresParameters& parameters,
+                                                           Deadline deadline, bool* in_doubt) {
+  bool perhaps_done = false;
+  for (;;) {
+    auto connection = session_.ready(deadline);
+    if (!connection) {
+      if (in_doubt != nullptr) *in_doubt = perhaps_done;
+      return connection.error();
+    }
+    auto result = (*connection)->call(name, sql, parameters, deadline);
+    if (result) return result;
+    const PostgresError& error = result.error();
+    const bool time_left = Clock::now() < deadline;
+    if (error.kind == PostgresError::Kind::lost) {
+      perhaps_done = true;
+      session_.drop();
+    } else if (needs_another_session(error.sqlstate)) {
+      session_.drop();
+    } else if (error.kind != PostgresError::Kind::retry || !time_left) {
+      if (in_doubt != nullptr) *in_doubt = perhaps_done;
+      return result;
+    }
+  }
+}
+
+void PostgresEngine::apply_group(const Group& group, Deadline deadline) {
+  // In the order of ids: two batches that touch the same records do not wait for each other in
+  // turn.
+  Group sorted = group;
+  std::sort(sorted.begin(), sorted.end(),
+            [](Operation* a, Operation* b) { return *id_of(*a) < *id_of(*b); });
+  ReserveRows reserves;
+  SettleRows settles;
+  std::unordered_map<Fence, Reserve*> reserving;
+  std::unordered_map<Fence, Operation*> settling;
+  std::vector<Operation*> same_fence;  // of another record, which only a wrong caller can cause
+  for (Operation* const operation : sorted) {
+    if (auto* reserve = std::get_if<Reserve>(operation)) {
+      const Fence fence = fences_.next();
+      reserves.add(*reserve, fence);
+      reserving.emplace(fence, reserve);
+      continue;
+    }
+    const auto* settle = std::get_if<Settle>(operation);
+    const Fence fence = settle != nullptr ? settle->fence : std::get<Heartbeat>(*operation).fence;
+    if (!settling.emplace(fence, operation).second) {
+      same_fence.push_back(operation);
+      continue;
+    }
+    if (settle != nullptr) {
+      settles.add(*settle);
+    } else {
+      settles.add(std::get<Heartbeat>(*operation));
+    }
+  }
+  PostgresParameters parameters;
+  reserves.append_to(parameters);
+  settles.append_to(parameters);
+  bool in_doubt = false;
+  auto rows = call("oncekey_batch", batch_statement(), parameters, deadline, &in_doubt);
+  if (!rows) {
+    for (Operation* const operation : group) refuse(*operation, reason_of(rows.error()));
+    if (in_doubt) leave_in_doubt(reserving);
+    return;
+  }
+
+  bool changed = false;
+  for (int row = 0; row < rows->rows(); ++row) {
+    changed |= rows->boolean(row, 2);
+    const auto fence = static_cast<Fence>(rows->integer(row, 1));
+    const TimestampMs due_at = rows->timestamp(row, 4);
+    if (static_cast<Part>(rows->integer(row, 0)) == Part::settled) {
+      const auto found = settling.find(fence);
+      if (auto* settle = std::get_if<Settle>(found->second)) {
+        settle->outcome = settled(*settle, due_at);
+      } else {
+        auto& heartbeat = std::get<Heartbeat>(*found->second);
+        heartbeat.outcome = settled(heartbeat, due_at);
+      }
+      settling.erase(found);
+      continue;
+    }
+    const auto found = reserving.find(fence);
+    Reserve& reserve = *found->second;
+    if (rows->boolean(row, 2)) {
+      reserve.outcome = Execute{fence, 1, due_at};
+    } else {
+      const Record record = met_record(*rows, row);
+      const bool own = record.state == State::in_progress && record.fence == fence;
+      ReserveDecision decision = decide_reserve(&record, reserve, rows->timestamp(row, 3), fence);
+      if (own || decision.next) continue;  // the record has to change
+      reserve.outcome = std::move(decision.outcome);
+    }
+    reserving.erase(found);
+  }
+  if (changed) ++commits_;
+  for (const auto& [fence, reserve] : reserving) reserve_alone(*reserve, fence, deadline);
+  for (const auto& [fence, operation] : settling) settle_again(*operation, deadline);
+  for (Operation* const operation : same_fence) apply_group({operation}, deadline);
+}
+
+void PostgresEngine::leave_in_doubt(const std::unordered_map<Fence, Reserve*>& reserving) {
+  for (const auto& [fence, reserve] : reserving) {
+    session_.remember(
+        {to_postgres_text(reserve->id.scope), to_postgres_text(reserve->id.key), fence});
+  }
+  session_.drop();  // they are withdrawn when it is opened again
+}
+
+void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, Deadline deadline) {
+  PostgresParameters parameters;
+  parameters.text(to_postgres_text(reserve.id.scope));
+  parameters.text(to_postgres_text(reserve.id.key));
+  parameters.bytes(fingerprint_bytes(reserve.fingerprint));
+  parameters.integer(static_cast<std::int64_t>(fence));
+  parameters.integer(reserve.lease_ms);
+  parameters.integer(reserve.retention_ms);
+  parameters.integer(reserve.tombstone_ms);
+  parameters.text(to_postgres_text(reserve.method));
+  parameters.text(to_postgres_text(reserve.path));
+  parameters.text(to_postgres_text(reserve.owner));
+  static const std::string sql =
+      std::string(
+          "SELECT o.taken, o.moment, r.response_status, r.response_schema, "
+          "r.response_encoding, r.response_headers, r.response_body, ") +
+      record_columns +
+      " FROM oncekey.reserve_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) o, "
+      "LATERAL (SELECT (o.record).*) r";
+  bool in_doubt = false;
+  auto rows = call("oncekey_reserve_one", sql, parameters, deadline, &in_doubt);
+  if (!rows) {
+    reserve.outcome = unavailable(rows.error());
+    if (in_doubt) leave_in_doubt({{fence, &reserve}});
+    return;
+  }
+  Record record = record_from(*rows, 0, 7);
+  if (rows->boolean(0, 0)) {
+    ++commits_;
+    reserve.outcome = Execute{record.fence, record.attempt, record.locked_until};
+    return;
+  }
+  record.response = response_from(*rows, 0, 2);
+  ReserveDecision decision = decide_reserve(&record, reserve, rows->timestamp(0, 1), fence);
+  if (decision.next) {
+    reserve.outcome = Unavailable{"PostgreSQL and this build disagree about a record"};
+    return;
+  }
+  reserve.outcome = std::move(decision.outcome);
+}
+
+void PostgresEngine::settle_again(Operation& operation, Deadline deadline) {
+  if (auto* settle = std::get_if<Settle>(&operation)) {
+    explain(*settle, operation, deadline);
+  } else {
+    explain(std::get<Heartbeat>(operation), operation, deadline);
+  }
+}
+
+template <class Op>
+void PostgresEngine::explain(Op& op, Operation& operation, Deadline deadline) {
+  PostgresParameters parameters;
+  parameters.text(to_postgres_text(op.id.scope));
+  parameters.text(to_postgres_text(op.id.key));
+  parameters.integer(static_cast<std::int64_t>(op.fence));
+  parameters.text(target_state(op));
+  auto rows = call("oncekey_settle_again",
+                   "SELECT repeated, possible, moment, state::text, due_at, tombstone_ms "
+                   "FROM oncekey.settle_again($1, $2, $3, $4::text::oncekey.state)",
+                   parameters, deadline);
+  if (!rows) {
+    op.outcome = unavailable(rows.error());
+  } else if (rows->boolean(0, 0)) {
+    ++commits_;
+    op.outcome = settled(op, rows->timestamp(0, 4));
+  } else if (rows->boolean(0, 1)) {
+    apply_group({&operation}, deadline);
+  } else {
+    op.outcome =
+        stale(rows->bytes(0, 3), rows->timestamp(0, 4), rows->integer(0, 5), rows->timestamp(0, 2));
+  }
+}
+
+void PostgresEngine::apply_alone(Operation& operation, Deadline deadline) {
+  if (auto* resolve = std::get_if<Resolve>(&operation)) execute(*resolve, deadline);
+  if (auto* get = std::get_if<Get>(&operation)) execute(*get, deadline);
+  if (auto* list = std::get_if<List>(&operation)) execute(*list, deadline);
+  if (auto* sweep = std::get_if<Sweep>(&operation)) execute(*sweep, deadline);
+  if (auto* reap = std::get_if<Reap>(&operation)) execute(*reap, deadline);
+}
+
+void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
+  PostgresParameters parameters;
+  parameters.text(to_postgres_text(resolve.id.scope));
+  parameters.text(to_postgres_text(resolve.id.key));
+  parameters.integer(static_cast<std::int64_t>(fences_.next()));
+  append_verdict(parameters, resolve.verdict);
+  auto rows = call("oncekey_resolve_one",
+                   "SELECT done, moment, state::text, due_at, tombstone_ms FROM "
+                   "oncekey.resolve_one($1, $2, $3, $4::text::oncekey.state, $5, $6, "
+                   "$7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10, $11)",
+                   parameters, deadline);
+  if (!rows) {
+    resolve.outcome = unavailable(rows.error());
+  } else if (rows->boolean(0, 0)) {
+    ++commits_;
+    const bool completed = std::holds_alternative<SettleCompleted>(resolve.verdict);
+    resolve.outcome = Settled{completed ? rows->timestamp(0, 3) : 0};
+  } else {
+    resolve.outcome =
+        stale(rows->bytes(0, 2), rows->timestamp(0, 3), rows->integer(0, 4), rows->timestamp(0, 1));
+  }
+}
+
+void PostgresEngine::execute(Get& get, Deadline deadline) {
+  PostgresParameters parameters;
+  parameters.text(to_postgres_text(get.id.scope));
+  parameters.text(to_postgres_text(get.id.key));
+  static const std::string sql =
+      std::string(
+          "SELECT oncekey.clock(), r.response_status, r.response_schema, "
+          "r.response_encoding, r.response_headers, r.response_body, ") +
+      record_columns + " FROM oncekey.records r WHERE r.scope = $1 AND r.key = $2";
+  auto rows = call("oncekey_get", sql, parameters, deadline);
+  if (!rows) {
+    get.outcome = unavailable(rows.error());
+    return;
+  }
+  std::optional<Record> record;
+  if (rows->rows() == 1) {
+    const TimestampMs moment = rows->timestamp(0, 0);
+    record = record_from(*rows, 0, 6);
+    record->response = response_from(*rows, 0, 1);
+    if (is_gone(*record, moment)) {
+      record.reset();
+    } else {
+      age(*record, moment);
+    }
+  }
+  get.outcome = std::move(record);
+}
+
+void PostgresEngine::execute(Sweep& sweep, Deadline deadline) {
+  PostgresParameters parameters;
+  parameters.integer(static_cast<std::int64_t>(sweep.limit));
+  auto rows =
+      call("oncekey_sweep", "SELECT scope, key FROM oncekey.sweep_batch($1)", parameters, deadline);
+  if (!rows) {
+    sweep.outcome = unavailable(rows.error());
+    return;
+  }
+  if (rows->rows() > 0) ++commits_;
+  std::vector<RecordId> swept;
+  for (int row = 0; row < rows->rows(); ++row) {
+    swept.push_back(
+        {from_postgres_text(rows->bytes(row, 0)), from_postgres_text(rows->bytes(row, 1))});
+  }
+  sweep.outcome = std::move(swept);
+}
+
+void PostgresEngine::execute(Reap& reap, Deadline deadline) {
+  PostgresParameters parameters;
+  parameters.integer(static_cast<std::int64_t>(reap.limit));
+  auto rows = call("oncekey_reap", "SELECT oncekey.reap_batch($1)", parameters, deadline);
+  if (!rows) {
+    reap.outcome = unavailable(rows.error());
+    return;
+  }
+  if (rows->integer(0, 0) > 0) ++commits_;
+  reap.outcome = static_cast<std::size_t>(rows->integer(0, 0));
+}
+
+Result<std::string, PostgresError> agree_in_postgres(const PostgresOptions& options,
+                                                     std::string_view name,
+                                                     std::string_view value) {
+  PostgresSession session(options.url, options.timeout_ms);
+  const auto deadline = Clock::now() + std::chrono::milliseconds(options.timeout_ms);
+  auto connection = session.ready(deadline);
+  if (!connection) return connection.error();
+  PostgresParameters offered, asked;
+  offered.text(name);
+  offered.text(value);
+  asked.text(name);
+  auto written = (*connection)
+                     ->call("oncekey_offer",
+                            "INSERT INTO oncekey.settings (name, value) VALUES ($1, $2) "
+                            "ON CONFLICT (name) DO NOTHING",
+                            offered, deadline);
+  if (!written) return written.error();
+  auto in_force = (*connection)
+                      ->call("oncekey_ask", "SELECT value FROM oncekey.settings WHERE name = $1",
+                             asked, deadline);
+  if (!in_force) return in_force.error();
+  if (in_force->rows() != 1) return PostgresError{{}, "", "oncekey.settings was changed meanwhile"};
+  return std::string(in_force->bytes(0, 0));
+}
+
+}  // namespace oncekey::store

@@ -1,0 +1,85 @@
+// The engine on PostgreSQL: a batch is one statement over arrays, and one commit.
+//
+// Leases and retention follow the server's clock. The rules are the functions of
+// sql/0001_records.sql; where a record only has to be read, the rules of boundary/decide.h are
+// asked as everywhere else.
+//
+// Every reservation carries a fence that was chosen here, so a batch whose answer was lost can be
+// sent again as it was: what it had done is recognised by its fence, and nothing is done twice.
+// When there is no time left for that, the reservations are in doubt: their callers are told that
+// they failed, and they are withdrawn before the connection is used again.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "oncekey/result.h"
+#include "oncekey/store.h"
+#include "store/fence_source.h"
+#include "store/postgres_session.h"
+
+namespace oncekey::store {
+
+struct PostgresOptions {
+  std::string url;
+  DurationMs timeout_ms = 2'000;  // a batch slower than this is given up
+};
+
+class PostgresEngine final : public Engine {
+ public:
+  // Connects, and refuses a database whose schema this build does not know.
+  static Result<std::unique_ptr<Engine>, std::string> open(const PostgresOptions& options);
+
+  void apply(std::span<Operation* const> batch, TimestampMs now) override;
+  EngineInfo info() const override;
+  EngineStats stats() const override;
+
+ private:
+  using Deadline = PostgresSession::Deadline;
+  using Group = std::vector<Operation*>;  // reserve, settle and heartbeat; no record twice
+
+  explicit PostgresEngine(const PostgresOptions& options);
+
+  void apply_group(const Group& group, Deadline deadline);
+  void apply_alone(Operation& operation, Deadline deadline);
+
+  // What the batch's statement could not decide.
+  void reserve_alone(Reserve& reserve, Fence fence, Deadline deadline);
+  void settle_again(Operation& operation, Deadline deadline);
+  template <class Op>
+  void explain(Op& op, Operation& operation, Deadline deadline);
+  void leave_in_doubt(const std::unordered_map<Fence, Reserve*>& reserving);
+
+  void execute(Resolve& resolve, Deadline deadline);
+  void execute(Get& get, Deadline deadline);
+  void execute(List& list, Deadline deadline);
+  void execute(Sweep& sweep, Deadline deadline);
+  void execute(Reap& reap, Deadline deadline);
+
+  // Sends until there is an answer or no time is left. Sets `in_doubt` when the server may have
+  // done it all the same.
+  Result<PostgresResult, PostgresError> call(const std::string& name, const std::string& sql,
+                                             const PostgresParameters& parameters,
+                                             Deadline deadline, bool* in_doubt = nullptr);
+
+  const PostgresOptions options_;
+  PostgresSession session_;
+  FenceSource fences_;
+  bool survives_power_cut_ = true;
+  std::atomic<std::uint64_t> statements_{0};
+  std::atomic<std::uint64_t> commits_{0};
+
+  mutable std::mutex stats_mutex_;
+  mutable PostgresSession stats_session_;  // guarded by stats_mutex_
+  mutable EngineStats last_stats_;         // guarded by stats_mutex_
+};
+
+// The value in force for all nodes; the first to name one decides.
+Result<std::string, PostgresError> agree_in_postgres(const PostgresOptions& options,
+                                                     std::string_view name, std::string_view value);
+
+}  // namespace oncekey::store

@@ -1,0 +1,138 @@
+#include "store/postgres_session.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "store/postgres_schema.h"
+
+namespace oncekey::store {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Between two tries to connect within one call; each call may be the last that a request waits for.
+constexpr auto first_pause = std::chrono::milliseconds(20);
+constexpr auto longest_pause = std::chrono::milliseconds(250);
+// How often to look whether a terminated session has ended.
+constexpr auto look_again = std::chrono::milliseconds(5);
+
+// Another host, or the same one later, may take the connection. A wrong password or an unknown
+// database will not change within a call.
+bool worth_waiting_for(const PostgresError& error) {
+  return !error.sqlstate.starts_with("28") && !error.sqlstate.starts_with("3D") &&
+         !error.sqlstate.starts_with("3F") && !error.sqlstate.starts_with("42");
+}
+
+}  // namespace
+
+PostgresSession::PostgresSession(std::string url, DurationMs timeout_ms)
+    : url_(std::move(url)), timeout_ms_(timeout_ms) {}
+
+Result<PostgresConnection*, PostgresError> PostgresSession::ready(Deadline deadline) {
+  if (connection_) return connection_.get();
+  for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
+    auto opened = open(deadline);
+    if (opened) {
+      connection_ = std::move(*opened);
+      return connection_.get();
+    }
+    if (!worth_waiting_for(opened.error()) || Clock::now() + pause >= deadline) {
+      return opened.error();
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+void PostgresSession::drop() {
+  if (!connection_) return;
+  statements_before_ += connection_->statements();
+  former_backend_ = std::move(backend_);
+  backend_.clear();
+  connection_.reset();
+}
+
+std::uint64_t PostgresSession::statements() const {
+  return statements_before_ + (connection_ ? connection_->statements() : 0);
+}
+
+Result<std::unique_ptr<PostgresConnection>, PostgresError> PostgresSession::open(
+    Deadline deadline) {
+  auto connection = PostgresConnection::connect(url_, deadline);
+  if (!connection) return connection;
+  if (auto failed = prepare(**connection, deadline)) return *failed;
+  if (auto failed = end_former(**connection, deadline)) return *failed;
+  if (auto failed = withdraw(**connection, deadline)) return *failed;
+  return connection;
+}
+
+std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connection,
+                                                      Deadline deadline) {
+  // A server that acknowledges before its log is on disk would break the promise for everyone.
+  // Stronger settings (remote_apply) are left alone.
+  const std::string timeout = std::to_string(timeout_ms_);
+  const std::string sql =
+      "SELECT set_config('statement_timeout', '" + timeout +
+      "', false),"
+      " set_config('lock_timeout', '" +
+      timeout +
+      "', false),"
+      " set_config('default_transaction_isolation', 'read committed', false),"
+      " set_config('default_transaction_read_only', 'off', false),"
+      " set_config('jit', 'off', false),"
+      " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit')"
+      "   IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false);"
+      "SELECT pid || ' ' || extract(epoch FROM backend_start)"
+      " FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+  auto result = connection.run(sql, deadline);
+  if (!result) return result.error();
+  if (result->rows() == 1) backend_ = result->bytes(0, 0);
+  auto schema = schema_state(connection, deadline);
+  if (!schema) return schema.error();
+  const std::string problem = explain(*schema, url_);
+  if (problem.empty()) return std::nullopt;
+  return PostgresError{PostgresError::Kind::refused, "3F000", problem};
+}
+
+// The server may still be working on what the lost connection had sent: it notices only when it
+// next writes to it. Until it has ended, nobody can tell what it did.
+std::optional<PostgresError> PostgresSession::end_former(PostgresConnection& connection,
+                                                         Deadline deadline) {
+  while (!former_backend_.empty()) {
+    auto alive = connection.run(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        " WHERE pid || ' ' || extract(epoch FROM backend_start) = '" +
+            former_backend_ + "'",
+        deadline);
+    if (!alive) return alive.error();
+    if (alive->bytes(0, 0) == "0") former_backend_.clear();
+    if (former_backend_.empty()) break;
+    if (Clock::now() + look_again >= deadline) {
+      return PostgresError{PostgresError::Kind::lost, "", "an earlier session has not ended yet"};
+    }
+    std::this_thread::sleep_for(look_again);
+  }
+  return std::nullopt;
+}
+
+std::optional<PostgresError> PostgresSession::withdraw(PostgresConnection& connection,
+                                                       Deadline deadline) {
+  if (in_doubt_.empty()) return std::nullopt;
+  using Element = PostgresParameters::Element;
+  PostgresParameters::Array scopes, keys, fences;
+  for (const InDoubt& reservation : in_doubt_) {
+    scopes.text(reservation.scope);
+    keys.text(reservation.key);
+    fences.big(static_cast<std::int64_t>(reservation.fence));
+  }
+  PostgresParameters parameters;
+  parameters.array(scopes, Element::text);
+  parameters.array(keys, Element::text);
+  parameters.array(fences, Element::int8);
+  auto done = connection.call("oncekey_withdraw", "SELECT oncekey.withdraw_batch($1, $2, $3)",
+                              parameters, deadline);
+  if (!done) return done.error();
+  in_doubt_.clear();
+  return std::nullopt;
+}
+
+}  // namespace oncekey::store

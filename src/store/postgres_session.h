@@ -1,0 +1,54 @@
+// A connection that comes back: connects when there is none, prepares the session, and makes sure
+// that whatever an earlier, lost session was still doing has ended.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oncekey/result.h"
+#include "store/postgres_connection.h"
+
+namespace oncekey::store {
+
+// A reservation whose caller was told that it failed, while the server may have made it.
+struct InDoubt {
+  std::string scope;  // as PostgreSQL's text
+  std::string key;
+  Fence fence = 0;
+};
+
+class PostgresSession {
+ public:
+  using Deadline = PostgresConnection::Deadline;
+
+  PostgresSession(std::string url, DurationMs timeout_ms);
+
+  // The connection, or why there is none. While the server is away, waits and tries again until the
+  // deadline. Before a new connection is given out, reservations in doubt have been withdrawn.
+  Result<PostgresConnection*, PostgresError> ready(Deadline deadline);
+
+  // The connection cannot be used any more.
+  void drop();
+
+  void remember(InDoubt reservation) { in_doubt_.push_back(std::move(reservation)); }
+  bool has_doubts() const { return !in_doubt_.empty(); }
+
+  std::uint64_t statements() const;
+
+ private:
+  Result<std::unique_ptr<PostgresConnection>, PostgresError> open(Deadline deadline);
+  std::optional<PostgresError> prepare(PostgresConnection& connection, Deadline deadline);
+  std::optional<PostgresError> end_former(PostgresConnection& connection, Deadline deadline);
+  std::optional<PostgresError> withdraw(PostgresConnection& connection, Deadline deadline);
+
+  const std::string url_;
+  const DurationMs timeout_ms_;
+  std::unique_ptr<PostgresConnection> connection_;
+  std::string backend_;         // process and start time of the server's side of the connection
+  std::string former_backend_;  // that of the last one that was lost
+  std::vector<InDoubt> in_doubt_;
+  std::uint64_t statements_before_ = 0;
+};
+
+}  // namespace oncekey::store
