@@ -115,8 +115,11 @@ http::Task<void> AdminHandler::refuse(http::Exchange& exchange, const http::Refu
 
 http::Task<void> AdminHandler::ready(http::Exchange& exchange) {
   std::string reason;
+  std::string down = service_.store_down();
   if (service_.draining()) {
     reason = "shutting down";
+  } else if (!down.empty()) {
+    reason = std::move(down);
   } else {
     // An id that no request can have: only whether the store answers matters.
     gateway::CommitGate::Commit<Get> commit = gate_.commit<Get>(deadline());
@@ -132,7 +135,8 @@ http::Task<void> AdminHandler::ready(http::Exchange& exchange) {
   json.member("status", reason.empty() ? "ready" : "unavailable");
   if (!reason.empty()) json.member("reason", reason);
   json.member("store", engine.name);
-  json.member("durability", engine.durability);
+  json.member("durability", engine.at_risk ? "at-risk" : "durable");
+  json.member("durability_reason", engine.durability);
   json.end_object();
   body.push_back('\n');
   int status = reason.empty() ? 200 : 503;

@@ -11,8 +11,7 @@ constexpr std::size_t connections_max = 256;
 }
 
 AdminServer::AdminServer(gateway::Service& service, const std::string& listen)
-    : committer_(service.background()),
-      gate_(loop_, committer_),
+    : gate_(loop_, service.background()),
       handler_(service, gate_),
       connections_(loop_, handler_, options_, stats_) {
   options_.connections_max = connections_max;
@@ -33,10 +32,8 @@ AdminServer::~AdminServer() {
   closed.get_future().wait();
   loop_.stop();
   thread_.join();
-  // The committer may still be handing over what was asked last. It answers in order, so when it
-  // has answered this, it is done with the gate.
-  Operation last = Get{};
-  committer_.apply_now(last);
+  // The committer may still be at what was asked last, and will hand it over to the gate.
+  while (gate_.under_way() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 }  // namespace oncekey::admin

@@ -22,7 +22,6 @@ class AdminServer {
   std::string address() const { return listener_->address(); }
 
  private:
-  store::Committer& committer_;
   http::Loop loop_;
   gateway::CommitGate gate_;
   AdminHandler handler_;

@@ -51,6 +51,12 @@ void end_at_second_signal(gateway::Log& log) {
   }).detach();
 }
 
+gateway::Agree agreement_in(const store::StoreUrl& url, const store::OpenOptions& options) {
+  return [&url, &options](std::string_view name, std::string_view value) {
+    return store::agree_on(url, name, value, options);
+  };
+}
+
 int serve_until_signal(gateway::Service& service, const gateway::Config& config,
                        gateway::Log& log) {
   DurationMs grace_ms = config.timeouts.grace_ms;
@@ -66,6 +72,11 @@ int serve_until_signal(gateway::Service& service, const gateway::Config& config,
              {"store", std::string_view(store)},
              {"durability", std::string_view(engine.durability)},
              {"pid", static_cast<std::int64_t>(::getpid())}});
+
+  if (engine.at_risk) {
+    log.event(gateway::LogLevel::warn, "store_at_risk",
+              {{"reason", std::string_view(engine.durability)}});
+  }
 
   sigset_t signals = ending_signals();
   int signal = 0;
@@ -92,14 +103,21 @@ int run_serve(const ServeOptions& options) {
   raise_descriptor_limit();
   gateway::Log log(config.log_format, config.log_level);
 
+  const auto url = store::parse_store_url(config.store);
+  if (!url) return fail("store: " + url.error().message, exit_usage);
+  store::OpenOptions store_options;
+  store_options.clock = gateway::wall_now_ms;
+  store_options.timeout_ms = gateway::batch_timeout_ms(config);
   gateway::SecretSources sources;
   sources.file = config.secret_file;
   if (const char* secret = std::getenv("ONCEKEY_SECRET")) sources.environment = secret;
   sources.folder = gateway::store_folder(config.store);
+  if (url->shared()) sources.agree = agreement_in(*url, store_options);
   auto secret = gateway::obtain_secret(sources, gateway::system_random);
   if (!secret) {
     std::string hint = secret.error().hint.empty() ? "" : "\n  hint: " + secret.error().hint;
-    return fail(secret.error().message + hint, exit_usage);
+    const int code = secret.error().store_failed ? exit_failed : exit_usage;
+    return fail(secret.error().message + hint, code);
   }
   for (const std::string& warning : secret->warnings) {
     log.event(gateway::LogLevel::warn, "secret", {{"warning", std::string_view(warning)}});
@@ -108,9 +126,8 @@ int run_serve(const ServeOptions& options) {
     std::string text = to_string(warning);
     log.event(gateway::LogLevel::warn, "configuration", {{"warning", std::string_view(text)}});
   }
-  const auto url = store::parse_store_url(config.store);
-  if (!url) return fail("store: " + url.error().message, exit_usage);
-  auto store = store::open_store(*url, {.clock = gateway::wall_now_ms, .secret = secret->bytes});
+  store_options.secret = secret->bytes;
+  auto store = store::open_store(*url, store_options);
   if (!store) return fail(store.error(), exit_failed);
   try {
     gateway::Service service(config, secret->bytes, std::move(*store), log);

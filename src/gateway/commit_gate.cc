@@ -1,5 +1,6 @@
 #include "gateway/commit_gate.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "oncekey/assert.h"
@@ -9,6 +10,8 @@ namespace oncekey::gateway {
 namespace {
 
 constexpr std::size_t spare_max = 1024;
+constexpr http::SteadyMs give_back_every_ms = 250;
+
 }  // namespace
 
 CommitGate::CommitGate(http::Loop& loop, store::Committer& committer)
@@ -19,6 +22,10 @@ CommitGate::CommitGate(http::Loop& loop, store::Committer& committer)
 CommitGate::~CommitGate() = default;
 
 void CommitGate::Pending::on_deadline() {
+  if (giving_back != nullptr) {
+    giving_back->give_back_again(*this);
+    return;
+  }
   timed_out = true;
   attended = false;
   handle.resume();  // await_resume() leaves this to the gate
@@ -30,6 +37,7 @@ std::unique_ptr<CommitGate::Pending> CommitGate::take_pending() {
   spare_.pop_back();
   pending->attended = true;
   pending->timed_out = false;
+  pending->giving_back = nullptr;
   return pending;
 }
 
@@ -45,6 +53,7 @@ void CommitGate::submit(Pending& pending) {
   pending.ticket.reply_to = this;
   pending.ticket.context = &pending;
   pending.ticket.next = nullptr;
+  ++outgoing_count_;
   if (outgoing_tail_) {
     outgoing_tail_->next = &pending.ticket;
   } else {
@@ -57,18 +66,21 @@ void CommitGate::on_round_end() {
   if (!outgoing_head_) return;
   store::Ticket* chain = std::exchange(outgoing_head_, nullptr);
   outgoing_tail_ = nullptr;
+  under_way_.fetch_add(std::exchange(outgoing_count_, 0), std::memory_order_relaxed);
   committer_.submit_chain(chain);
 }
 
 void CommitGate::deliver(store::Ticket* chain) {
   store::Ticket* tail = chain;
-  while (tail->next) tail = tail->next;
+  std::size_t count = 1;
+  for (; tail->next; tail = tail->next) ++count;
   store::Ticket* head = incoming_.load(std::memory_order_relaxed);
   do {
     tail->next = head;
   } while (!incoming_.compare_exchange_weak(head, chain, std::memory_order_release,
                                             std::memory_order_relaxed));
   if (!head) loop_.post([this] { receive(); });
+  under_way_.fetch_sub(count, std::memory_order_release);  // last: this object may now go
 }
 
 void CommitGate::receive() {
@@ -87,15 +99,44 @@ void CommitGate::receive() {
 
 void CommitGate::finish_unattended(std::unique_ptr<Pending> pending) {
   --unattended_;
+  if (pending->giving_back != nullptr) {
+    const auto& settle = std::get<Settle>(pending->ticket.operation);
+    if (std::holds_alternative<Unavailable>(settle.outcome)) give_back_later(std::move(pending));
+    return;
+  }
   auto* reserve = std::get_if<Reserve>(&pending->ticket.operation);
   if (!reserve || !pending->timed_out) return;
-  auto* execute = std::get_if<Execute>(&reserve->outcome);
-  if (!execute) return;
-  Settle give_back;
-  give_back.id = std::move(reserve->id);
-  give_back.fence = execute->fence;
-  give_back.verdict = SettleFailed{"not dispatched: the store answered too late"};
-  commit_unattended(std::move(give_back));
+  if (auto* execute = std::get_if<Execute>(&reserve->outcome)) give_back(*reserve, *execute);
+}
+
+// Otherwise the record would be in progress until its lease is over, and then unknown, although
+// nothing was dispatched for it.
+void CommitGate::give_back(Reserve& reserve, const Execute& execute) {
+  Settle settle;
+  settle.id = std::move(reserve.id);
+  settle.fence = execute.fence;
+  settle.verdict = SettleFailed{"not dispatched: the store answered too late"};
+  std::unique_ptr<Pending> pending = take_pending();
+  pending->ticket.operation = std::move(settle);
+  pending->attended = false;
+  pending->giving_back = this;
+  ++unattended_;
+  submit(*pending.release());
+}
+
+// The store that answered too late may be down by now.
+void CommitGate::give_back_later(std::unique_ptr<Pending> pending) {
+  ++unattended_;
+  pending->arm(loop_.timers(), loop_.now() + give_back_every_ms);
+  to_give_back_.push_back(std::move(pending));
+}
+
+void CommitGate::give_back_again(Pending& pending) {
+  auto found = std::find_if(to_give_back_.begin(), to_give_back_.end(),
+                            [&](const auto& each) { return each.get() == &pending; });
+  found->release();
+  to_give_back_.erase(found);
+  submit(pending);
 }
 
 void CommitGate::Waiting::await_suspend(std::coroutine_handle<> handle) {

@@ -32,6 +32,8 @@ class CommitGate final : public store::Mailbox, private http::Loop::RoundEnd {
 
   // Operations that were left to themselves and are not finished.
   std::size_t unattended() const { return unattended_; }
+  // Operations that the committer has; when it is 0 it is done with this object. Any thread.
+  std::size_t under_way() const { return under_way_.load(std::memory_order_acquire); }
   http::Loop& loop() { return loop_; }
 
  private:
@@ -43,13 +45,19 @@ class CommitGate final : public store::Mailbox, private http::Loop::RoundEnd {
   void submit(Pending& pending);
   std::unique_ptr<Pending> take_pending();
   void finish_unattended(std::unique_ptr<Pending> pending);
+  void give_back(Reserve& reserve, const Execute& execute);
+  void give_back_later(std::unique_ptr<Pending> pending);
+  void give_back_again(Pending& pending);
 
   http::Loop& loop_;
   store::Committer& committer_;
   store::Ticket* outgoing_head_ = nullptr;
   store::Ticket* outgoing_tail_ = nullptr;
+  std::size_t outgoing_count_ = 0;
   std::atomic<store::Ticket*> incoming_{nullptr};  // a stack of delivered chains, newest first
+  std::atomic<std::size_t> under_way_{0};
   std::vector<std::unique_ptr<Pending>> spare_;
+  std::vector<std::unique_ptr<Pending>> to_give_back_;  // as soon as the store answers again
   std::size_t unattended_ = 0;
 };
 
@@ -58,6 +66,7 @@ struct CommitGate::Pending final : http::Timer {
   std::coroutine_handle<> handle;
   bool attended = true;
   bool timed_out = false;
+  CommitGate* giving_back = nullptr;  // a reservation that came too late: tried until it is done
 
  private:
   void on_deadline() override;

@@ -24,6 +24,14 @@ class SlowEngine final : public Engine {
   void apply(std::span<Operation* const> batch, TimestampMs now) override {
     std::unique_lock lock(mutex_);
     opened_.wait(lock, [this] { return open_; });
+    if (batches_left_ == 0) {
+      ++refused_;
+      for (Operation* const operation : batch) {
+        std::visit([](auto& of) { of.outcome = Unavailable{"cut"}; }, *operation);
+      }
+      return;
+    }
+    if (batches_left_ > 0) --batches_left_;
     engine_.apply(batch, now);
   }
   EngineInfo info() const override { return engine_.info(); }
@@ -38,9 +46,21 @@ class SlowEngine final : public Engine {
     open_ = true;
     opened_.notify_all();
   }
+  // After that many batches the store is gone until it is restored.
+  void cut_after_batches(int count) {
+    std::lock_guard lock(mutex_);
+    batches_left_ = count;
+  }
+  void restore() { cut_after_batches(-1); }
+  int refused() {
+    std::lock_guard lock(mutex_);
+    return refused_;
+  }
 
  private:
   std::mutex mutex_;
+  int batches_left_ = -1;  // no end
+  int refused_ = 0;
   std::condition_variable opened_;
   bool open_ = true;
   store::MemoryEngine engine_;
@@ -157,6 +177,28 @@ Task<void> time_out_then_look(CommitGate& gate, SlowEngine& engine) {
 
 TEST_F(Gate, ReservationThatCameTooLateIsGivenBack) {
   run(time_out_then_look(gate, engine));
+}
+
+Task<void> time_out_while_it_goes_down(CommitGate& gate, SlowEngine& engine) {
+  const RecordId id{"t", "k"};
+  engine.close();
+  ReserveOutcome late = co_await reserve(gate, id, 40);
+  EXPECT_TRUE(std::holds_alternative<Unavailable>(late));
+  engine.cut_after_batches(1);  // the reservation is made, giving it back is not possible
+  engine.open();
+  while (engine.refused() == 0) {
+    http::Sleep pause(gate.loop(), 1);
+    co_await pause;
+  }
+  EXPECT_EQ(gate.unattended(), 1u);
+  engine.restore();
+  co_await until_nothing_is_left(gate);
+  std::optional<Record> record = co_await get(gate, id);
+  EXPECT_TRUE(record && record->state == State::failed_retryable);
+}
+
+TEST_F(Gate, LateReservationIsGivenBackAsSoonAsTheStoreAnswersAgain) {
+  run(time_out_while_it_goes_down(gate, engine));
 }
 
 Task<void> stay_after_time_out(CommitGate& gate, SlowEngine& engine) {

@@ -47,6 +47,7 @@ struct RouteConfig {
   On5xx on_5xx = On5xx::retry;
   OnExpired on_expired = OnExpired::forget;
   DurationMs tombstone_ms = 30LL * 24 * 3600 * 1000;  // on_expired = tombstone: how long
+  bool fail_open = false;  // without the store: execute without a record, instead of 503
   FingerprintRules fingerprint;
   std::vector<std::string> replay_headers;  // lower case; empty: default_replay_headers()
 };

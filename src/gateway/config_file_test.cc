@@ -406,6 +406,11 @@ TEST(ConfigWarning, RiskySettings) {
             "f.toml:1:17: tenant.header has no effect without tenant.from = \"header\"");
   EXPECT_EQ(warnings_of("[[route]]\nmatch = \"POST,PATCH *\"\ntombstone = \"1d\""),
             "f.toml:3:13: tombstone has no effect without on_expired = \"tombstone\"");
+  EXPECT_EQ(warnings_of("[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true"),
+            "f.toml:3:13: fail_open: while the store is down requests are executed without a "
+            "record, and every retry of them runs again\n  hint: fail_open = false answers them "
+            "with 503 and Retry-After");
+  EXPECT_EQ(warnings_of("[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = false"), "");
   EXPECT_EQ(warnings_of("[[route]]\nmatch = \"POST,PATCH *\"\nretention = \"5s\""),
             "f.toml:3:13: retention: clients that wait for upstream_timeout retry when the key is "
             "forgotten\n  hint: retention = \"24h\"");

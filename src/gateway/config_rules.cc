@@ -105,6 +105,13 @@ class Rules {
     unused(place + "wait_timeout", route.on_inflight != OnInflight::wait, "on_inflight = \"wait\"");
     unused(place + "tombstone", route.on_expired != OnExpired::tombstone,
            "on_expired = \"tombstone\"");
+    unused(place + "fail_open", route.key == KeyUse::off, "a key");
+    if (route.fail_open && route.key != KeyUse::off) {
+      warning(place + "fail_open",
+              "fail_open: while the store is down requests are executed without a record, and "
+              "every retry of them runs again",
+              "fail_open = false answers them with 503 and Retry-After");
+    }
     if (route.key != KeyUse::off && route.retention_ms < route.upstream_timeout_ms) {
       warning(place + "retention",
               "retention: clients that wait for upstream_timeout retry when the key is forgotten",

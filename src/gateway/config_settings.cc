@@ -133,6 +133,7 @@ std::vector<Setting<RouteConfig>> make_route_settings() {
       choice_setting<R, On5xx>("on_5xx", AT(on_5xx), on_5xx_names),
       choice_setting<R, OnExpired>("on_expired", AT(on_expired), on_expired_names),
       duration_setting<R>("tombstone", AT(tombstone_ms), second, 3'650 * day),
+      boolean_setting<R>("fail_open", AT(fail_open)),
       texts_setting<R>("fingerprint.include", AT(fingerprint.include), check_pointer),
       texts_setting<R>("fingerprint.exclude", AT(fingerprint.exclude), check_pointer),
       texts_setting<R>("replay_headers", AT(replay_headers), check_replay_header),
@@ -185,7 +186,7 @@ std::string to_literal(const SettingValue& value) {
 }
 
 std::optional<std::string> unsupported_setting(std::string_view name) {
-  for (const std::string_view later : {"probe", "async", "fail_open", "tenant.claim", "tenant.keys",
+  for (const std::string_view later : {"probe", "async", "tenant.claim", "tenant.keys",
                                        "tenant.issuer", "tenant.audience", "tenant.secret"}) {
     if (name == later) return "\"" + std::string(name) + "\" is not supported in this version";
   }

@@ -16,9 +16,10 @@ enum class Decision : std::uint8_t {
   expired,
   refused,      // key, tenant, body or framing
   unavailable,  // the store could not reserve or settle
+  fail_open,    // the store could not reserve, and the route wants to be served all the same
   policy,       // the published policy
 };
-inline constexpr int decision_count = 10;
+inline constexpr int decision_count = 11;
 
 constexpr std::string_view to_string(Decision decision) {
   switch (decision) {
@@ -40,6 +41,8 @@ constexpr std::string_view to_string(Decision decision) {
       return "refused";
     case Decision::unavailable:
       return "unavailable";
+    case Decision::fail_open:
+      return "fail_open";
     case Decision::policy:
       return "policy";
   }

@@ -60,7 +60,7 @@ http::Task<void> read_answer(const Context& context, const http::Exchange& excha
 
 http::Task<DispatchResult> dispatch(const Context& context, http::Exchange& exchange,
                                     const RouteConfig& route, const ForwardContext& forward,
-                                    std::string_view body) {
+                                    std::string_view body, std::int64_t lease_over_us) {
   DispatchResult result;
   std::string head;
   http::Framing framing = exchange.framing();
@@ -78,6 +78,10 @@ http::Task<DispatchResult> dispatch(const Context& context, http::Exchange& exch
         co_return result;
       }
       result.connection = std::move(*acquired);
+    }
+    if (steady_now_us() >= lease_over_us) {
+      result.error = "the lease ran out before anything was sent";
+      co_return result;
     }
     http::IoResult sent = co_await result.connection->stream.write(head, body, deadline);
     if (sent.ok()) break;

@@ -1,6 +1,8 @@
 // One protected request to the upstream, and what came of it.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -24,9 +26,14 @@ struct DispatchResult {
   std::string body;
 };
 
+// For a request that has no reservation.
+inline constexpr std::int64_t no_lease = std::numeric_limits<std::int64_t>::max();
+
 // Sends the request once. It is tried on another connection only when not one byte of it left.
+// From `lease_over_us` (of steady_now_us()) on nothing is sent: a process that was stopped between
+// its reservation and this point may find that the record has another owner by now.
 http::Task<DispatchResult> dispatch(const Context& context, http::Exchange& exchange,
                                     const RouteConfig& route, const ForwardContext& forward,
-                                    std::string_view body);
+                                    std::string_view body, std::int64_t lease_over_us);
 
 }  // namespace oncekey::gateway

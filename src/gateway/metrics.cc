@@ -123,6 +123,8 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
       &counter(*registry_, "oncekey_personal_data_keys_total", "Keys that look like personal data");
   cache_replays_ =
       &counter(*registry_, "oncekey_cache_replays_total", "Replays that were served from memory");
+  fail_opens_ = &counter(*registry_, "oncekey_fail_open_total",
+                         "Requests executed without a record because the store was unavailable");
   duplicates_ = std::make_unique<Tenants>(prometheus::BuildCounter()
                                               .Name("oncekey_duplicates_total")
                                               .Help("Retries of a known key, by tenant")
@@ -191,8 +193,13 @@ void Metrics::cache_replay() {
   cache_replays_->Increment();
 }
 
-std::string Metrics::text(const store::CommitterStats& committer, const EngineStats& engine,
-                          const http::ServerStats& server) const {
+void Metrics::fail_open() {
+  fail_opens_->Increment();
+}
+
+std::string Metrics::text(const StoreFigures& store, const http::ServerStats& server) const {
+  const store::CommitterStats& committer = store.committer;
+  const EngineStats& engine = store.engine;
   std::string out = prometheus::TextSerializer().Serialize(registry_->Collect());
   auto total = [&](std::string_view name, std::string_view help, std::uint64_t value) {
     append_figure(out, name, "counter", help, value);
@@ -203,6 +210,18 @@ std::string Metrics::text(const store::CommitterStats& committer, const EngineSt
   total("oncekey_store_batches_total", "Batches the store has applied", committer.batches);
   total("oncekey_store_operations_total", "Operations in those batches", committer.operations);
   total("oncekey_store_syncs_total", "How often the log was forced to disk", engine.syncs);
+  total("oncekey_store_statements_total", "Statements sent to the store's server",
+        engine.statements);
+  total("oncekey_store_refused_total",
+        "Operations refused without asking the store: it was down, or too many waited",
+        committer.refused);
+  if (store.breaker) {
+    gauge("oncekey_store_breaker_state",
+          "0: closed, the store is used; 1: half-open, it is being tried; 2: open, it is down",
+          static_cast<std::uint64_t>(store.breaker->state));
+    total("oncekey_store_breaker_opens_total", "How often the store was found to be down",
+          store.breaker->opens);
+  }
   gauge("oncekey_store_queue_depth", "Operations waiting for the next batch",
         committer.queue_depth);
   gauge("oncekey_records_in_progress", "Records being worked on", engine.in_progress);

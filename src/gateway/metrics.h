@@ -4,12 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "gateway/decision.h"
 #include "http/server.h"
 #include "oncekey/store.h"
+#include "store/breaker.h"
 #include "store/committer.h"
 
 namespace prometheus {
@@ -34,6 +36,13 @@ enum class ReserveResult : std::uint8_t {
 };
 inline constexpr int reserve_result_count = 8;
 
+// What the store's parts count themselves.
+struct StoreFigures {
+  store::CommitterStats committer;
+  EngineStats engine;
+  std::optional<store::Breaker::Snapshot> breaker;  // none: an embedded store
+};
+
 class Metrics {
  public:
   static constexpr std::size_t tenants_max = 100;  // the rest count as "other"
@@ -55,10 +64,10 @@ class Metrics {
   void reaped(std::size_t count);
   void personal_data_key();
   void cache_replay();
+  void fail_open();
 
   // The Prometheus text, with the figures that others keep.
-  std::string text(const store::CommitterStats& committer, const EngineStats& engine,
-                   const http::ServerStats& server) const;
+  std::string text(const StoreFigures& store, const http::ServerStats& server) const;
 
  private:
   struct Tenants;
@@ -82,6 +91,7 @@ class Metrics {
   prometheus::Counter* reaped_ = nullptr;
   prometheus::Counter* personal_data_keys_ = nullptr;
   prometheus::Counter* cache_replays_ = nullptr;
+  prometheus::Counter* fail_opens_ = nullptr;
   std::unique_ptr<Tenants> duplicates_;
   std::unique_ptr<Tenants> misuses_;
 };

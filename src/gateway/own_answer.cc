@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include "gateway/trace.h"
+#include "gateway/unprotected.h"
 
 namespace oncekey::gateway {
 
@@ -39,6 +40,7 @@ http::Task<std::string> send_own_answer(const Context& context, http::Exchange& 
   start.status = answer.status;
   for (const Header& header : answer.headers) start.add(header.name, header.value);
   if (!own.key.empty()) start.add(route.key_header, own.key);
+  if (own.unprotected) start.add(unprotected_field, "false");
   add_date(start);
   co_await exchange.respond(start, answer.body);
   co_return instance;

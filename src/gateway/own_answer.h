@@ -16,8 +16,9 @@ struct OwnAnswer {
   const RouteConfig* route = nullptr;  // null: the defaults
   std::string_view detail;             // "": the case's own sentence
   std::optional<DurationMs> retry_after_ms;
-  int status = 0;        // 0: the case's own
-  std::string_view key;  // echoed when there is one
+  int status = 0;            // 0: the case's own
+  std::string_view key;      // echoed when there is one
+  bool unprotected = false;  // the request went on without a reservation (fail_open)
 };
 
 // Returns the answer's instance, which the log repeats.

@@ -78,6 +78,7 @@ void write_behaviour(JsonWriter& writer, const RouteConfig& route) {
     writer.member("tombstone", format_duration(route.tombstone_ms));
   }
   writer.member("body_limit_bytes", route.body_limit);
+  if (route.fail_open) writer.member("fail_open", true);
 }
 
 void write_route(JsonWriter& writer, const RouteConfig& route) {

@@ -113,6 +113,12 @@ std::string route_section(const RouteConfig& route) {
            row("Errors", route.profile == Profile::ietf ? "Problem documents (RFC 9457)."
                                                         : "Stripe's error object.");
   }
+  if (route.key != KeyUse::off && route.fail_open) {
+    out += row("Outage",
+               "While keys cannot be looked up, requests run without protection and a "
+               "retry runs again. Their answers say " +
+                   code("Idempotency-Protected: false") + ".");
+  }
   out += "</dl>\n";
   if (route.key != KeyUse::off) out += status_table(route);
   return out + "</section>\n";

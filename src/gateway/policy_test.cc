@@ -46,6 +46,15 @@ std::int64_t number_at(simdjson::dom::element root, std::string_view pointer) {
   return number;
 }
 
+TEST(Policy, TellsWhereKeysMayGoUnprotected) {
+  RouteConfig route = payments();
+  EXPECT_EQ(policy_json(with_routes({route})).find("fail_open"), std::string::npos);
+  EXPECT_EQ(policy_html(with_routes({route})).find("Idempotency-Protected"), std::string::npos);
+  route.fail_open = true;
+  EXPECT_NE(policy_json(with_routes({route})).find("\"fail_open\":true"), std::string::npos);
+  EXPECT_NE(policy_html(with_routes({route})).find("Idempotency-Protected"), std::string::npos);
+}
+
 TEST(PolicyJson, TellsWhatARouteAsksForAndDoes) {
   simdjson::dom::parser parser;
   const std::string json = policy_json(with_routes({payments()}));

@@ -5,7 +5,9 @@
 #include "boundary/body_key.h"
 #include "boundary/response_codec.h"
 #include "gateway/own_answer.h"
+#include "gateway/relay.h"
 #include "gateway/settlement.h"
+#include "gateway/unprotected.h"
 
 namespace oncekey::gateway {
 
@@ -254,7 +256,7 @@ void ProtectedRequest::fill_reserve(Reserve& reserve) const {
 }
 
 http::Task<void> ProtectedRequest::reserve() {
-  if (auto cached = context_.cache.find(id_, wall_now_ms())) {
+  if (auto cached = context_.cache.find(id_, context_.loop.now())) {
     context_.metrics.cache_replay();
     if (cached->fingerprint == fingerprint_) {
       context_.metrics.reserve(ReserveResult::replay, 0);
@@ -267,9 +269,11 @@ http::Task<void> ProtectedRequest::reserve() {
     co_return;
   }
   http::SteadyMs wait_until = context_.loop.now() + route_.wait_timeout_ms;
+  bool seen_in_flight = false;
   for (;;) {
     std::int64_t begun_us = steady_now_us();
-    http::SteadyMs deadline = context_.loop.now() + context_.config.timeouts.store_ms;
+    http::SteadyMs asked_at = context_.loop.now();
+    http::SteadyMs deadline = asked_at + context_.config.timeouts.store_ms;
     CommitGate::Commit<Reserve> commit = context_.gate.commit<Reserve>(deadline);
     fill_reserve(commit.operation());
     ReserveOutcome outcome = co_await commit;
@@ -277,6 +281,7 @@ http::Task<void> ProtectedRequest::reserve() {
     bool held = std::holds_alternative<InFlight>(outcome) &&
                 route_.on_inflight == OnInflight::wait && context_.loop.now() < wait_until;
     if (held) {
+      seen_in_flight = true;
       http::SteadyMs poll = std::min(wait_until, context_.loop.now() + wait_poll_ms);
       SettleSignals::Wait wait(context_.signals, context_.loop, id_, poll);
       co_await wait;
@@ -284,10 +289,11 @@ http::Task<void> ProtectedRequest::reserve() {
     }
     context_.metrics.reserve(result_of(outcome), to_seconds(line_.reserve_us));
     if (auto* execution = std::get_if<Execute>(&outcome)) {
-      co_await execute(*execution);
+      std::int64_t lease_over_us = begun_us + route_.lease_ms * 1'000;
+      co_await execute(*execution, lease_over_us);
     } else if (auto* stored = std::get_if<Replay>(&outcome)) {
       ReplayCache::Entry entry{fingerprint_, *stored};
-      context_.cache.insert(id_, std::move(entry));
+      context_.cache.insert(id_, std::move(entry), asked_at);
       co_await replay(*stored);
     } else if (auto* running = std::get_if<InFlight>(&outcome)) {
       line_.attempt = running->attempt;
@@ -299,7 +305,7 @@ http::Task<void> ProtectedRequest::reserve() {
     } else if (auto* unknown = std::get_if<OutcomeUnknown>(&outcome)) {
       line_.attempt = unknown->attempt;
       context_.metrics.duplicate(id_.scope);
-      DurationMs wait_ms = unknown->reconcile_after - wall_now_ms();
+      DurationMs wait_ms = unknown->reconcile_after - unknown->decided_at;
       wait_ms = wait_ms > 0 ? wait_ms : retry_unknown_ms;
       co_await answer(Decision::unknown, AnswerCase::outcome_unknown, {}, wait_ms);
     } else if (std::holds_alternative<Expired>(outcome)) {
@@ -308,13 +314,27 @@ http::Task<void> ProtectedRequest::reserve() {
     } else {
       error_ = std::get<Unavailable>(outcome).reason;
       context_.metrics.store_error();
-      co_await answer(Decision::unavailable, AnswerCase::store_unavailable, {}, retry_store_ms);
+      // Never for a key that is known to be in use.
+      if (route_.fail_open && !seen_in_flight) {
+        co_await fail_open();
+      } else {
+        co_await answer(Decision::unavailable, AnswerCase::store_unavailable, {}, retry_store_ms);
+      }
     }
     co_return;
   }
 }
 
-http::Task<void> ProtectedRequest::execute(Execute hold) {
+http::Task<void> ProtectedRequest::fail_open() {
+  line_.decision = Decision::fail_open;
+  Unprotected request{id_, body_, trace_.traceparent, error_};
+  UnprotectedOutcome outcome = co_await execute_unprotected(context_, exchange_, route_, request);
+  line_.upstream_us = outcome.upstream_us;
+  instance_ = std::move(outcome.instance);
+  if (!outcome.error.empty()) error_.append("; ").append(outcome.error);
+}
+
+http::Task<void> ProtectedRequest::execute(Execute hold, std::int64_t lease_over_us) {
   line_.attempt = hold.attempt;
   ForwardedKey key{route_.key_header, echoed_key(), hold.attempt};
   ForwardContext forward{context_.config, context_.base_path, trace_.traceparent, &key, false};
@@ -322,7 +342,7 @@ http::Task<void> ProtectedRequest::execute(Execute hold) {
   DispatchResult result;
   {
     Heart heart(context_, id_, hold.fence, route_.lease_ms);
-    result = co_await dispatch(context_, exchange_, route_, forward, body_);
+    result = co_await dispatch(context_, exchange_, route_, forward, body_, lease_over_us);
   }
   line_.upstream_us = steady_now_us() - begun_us;
   context_.metrics.upstream(to_seconds(line_.upstream_us));
@@ -341,7 +361,9 @@ http::Task<void> ProtectedRequest::execute(Execute hold) {
   if (!settled) co_return;
 
   if (result.kind != DispatchResult::Kind::silence) {
-    co_await answer_with_upstream(result, settled_expires_at_);
+    http::ResponseStart start = relayed_start(result, route_.key_header);
+    add_idempotency_fields(start, settled_expires_at_);
+    co_await relay(context_, exchange_, route_, result, start);
   } else if (!result.any_byte_sent) {
     co_await answer(Decision::executed, AnswerCase::upstream_unreachable, {}, retry_unreachable_ms);
   } else {
@@ -358,7 +380,7 @@ http::Task<void> ProtectedRequest::execute(Execute hold) {
 http::Task<bool> ProtectedRequest::settle(const Execute& hold, const Verdict& verdict,
                                           std::string_view outcome) {
   std::int64_t begun_us = steady_now_us();
-  Settlement settlement = co_await settle_within_patience(context_, id_, hold.fence, verdict);
+  Settlement settlement = co_await settle_within_patience(context_, id_, hold, verdict);
   line_.settle_us = steady_now_us() - begun_us;
   context_.metrics.settle(outcome, to_seconds(line_.settle_us));
   context_.signals.notify(id_);
@@ -386,44 +408,6 @@ void ProtectedRequest::add_idempotency_fields(http::ResponseStart& start,
                                               TimestampMs expires_at) const {
   start.add(route_.key_header, echoed_key());
   if (expires_at > 0) start.add("Idempotency-Expires", format_rfc3339(expires_at));
-}
-
-http::Task<void> ProtectedRequest::answer_with_upstream(DispatchResult& result,
-                                                        TimestampMs expires_at) {
-  http::UpstreamConnection& connection = *result.connection;
-  http::ResponseStart start;
-  start.fields.reserve(connection.head.text.size() + 256);
-  start.status = connection.head.status;
-  start.reason = connection.head.reason;
-  append_relayed_fields(start.fields, connection.head, route_.key_header);
-  if (!connection.head.find(http::FieldId::date)) add_date(start);
-  add_idempotency_fields(start, expires_at);
-  if (result.kind == DispatchResult::Kind::answer) {
-    if (upstream_reusable(connection)) {
-      std::string reason(start.reason);
-      start.reason = reason;
-      context_.upstream.release(std::move(result.connection));
-      co_await exchange_.respond(start, result.body);
-    } else {
-      co_await exchange_.respond(start, result.body);
-    }
-    co_return;
-  }
-  http::Framing framing = connection.framing;
-  if (framing.kind == http::Framing::Kind::until_close) framing.kind = http::Framing::Kind::chunked;
-  bool reachable = co_await exchange_.begin(start, framing);
-  if (reachable) reachable = co_await exchange_.send_piece(result.body);
-  while (reachable) {
-    http::SteadyMs deadline = context_.loop.now() + route_.upstream_timeout_ms;
-    http::BodyPiece piece = co_await connection.body.next(deadline);
-    if (piece.kind == http::BodyPiece::Kind::end) {
-      co_await exchange_.finish();
-      break;
-    }
-    if (piece.kind != http::BodyPiece::Kind::data) break;  // the client sees it cut, as it is
-    reachable = co_await exchange_.send_piece(piece.data);
-  }
-  if (upstream_reusable(connection)) context_.upstream.release(std::move(result.connection));
 }
 
 http::Task<void> ProtectedRequest::replay(const Replay& stored) {

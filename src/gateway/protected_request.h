@@ -37,10 +37,10 @@ class ProtectedRequest {
   bool refused() const { return refusal_.has_value(); }
 
   http::Task<void> reserve();
-  http::Task<void> execute(Execute hold);
+  http::Task<void> execute(Execute hold, std::int64_t lease_over_us);
+  http::Task<void> fail_open();
   http::Task<void> replay(const Replay& stored);
   http::Task<bool> settle(const Execute& hold, const Verdict& verdict, std::string_view outcome);
-  http::Task<void> answer_with_upstream(DispatchResult& result, TimestampMs expires_at);
   http::Task<void> answer(Decision decision, AnswerCase answer_case, std::string_view detail = {},
                           std::optional<DurationMs> retry_after_ms = {}, int status = 0);
   void fill_reserve(Reserve& reserve) const;

@@ -28,7 +28,7 @@ void ReplayCache::erase(Shard& shard, std::list<Slot>::iterator slot) {
   shard.slots.erase(slot);
 }
 
-std::optional<ReplayCache::Entry> ReplayCache::find(const RecordId& id, TimestampMs now) {
+std::optional<ReplayCache::Entry> ReplayCache::find(const RecordId& id, http::SteadyMs now) {
   if (shard_bytes_max_ == 0) return std::nullopt;
   std::string name = name_of(id);
   Shard& shard = shard_of(name);
@@ -36,7 +36,7 @@ std::optional<ReplayCache::Entry> ReplayCache::find(const RecordId& id, Timestam
   auto found = shard.by_name.find(name);
   if (found == shard.by_name.end()) return std::nullopt;
   auto slot = found->second;
-  if (slot->entry.replay.expires_at <= now) {
+  if (slot->until <= now) {
     erase(shard, slot);
     return std::nullopt;
   }
@@ -44,7 +44,7 @@ std::optional<ReplayCache::Entry> ReplayCache::find(const RecordId& id, Timestam
   return slot->entry;
 }
 
-void ReplayCache::insert(const RecordId& id, Entry entry) {
+void ReplayCache::insert(const RecordId& id, Entry entry, http::SteadyMs asked_at) {
   std::size_t bytes = entry_overhead + id.scope.size() + id.key.size();
   if (entry.replay.response) {
     bytes += entry.replay.response->body.size();
@@ -53,6 +53,7 @@ void ReplayCache::insert(const RecordId& id, Entry entry) {
     }
   }
   if (bytes > shard_bytes_max_ / 4) return;
+  const http::SteadyMs until = asked_at + entry.replay.expires_at - entry.replay.decided_at;
   std::string name = name_of(id);
   Shard& shard = shard_of(name);
   std::lock_guard lock(shard.mutex);
@@ -61,7 +62,7 @@ void ReplayCache::insert(const RecordId& id, Entry entry) {
   while (!shard.slots.empty() && shard.bytes + bytes > shard_bytes_max_) {
     erase(shard, std::prev(shard.slots.end()));
   }
-  shard.slots.push_front(Slot{std::move(name), std::move(entry), bytes});
+  shard.slots.push_front(Slot{std::move(name), std::move(entry), bytes, until});
   shard.by_name.emplace(shard.slots.front().name, shard.slots.begin());
   shard.bytes += bytes;
 }

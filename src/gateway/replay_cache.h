@@ -11,6 +11,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "http/timer_wheel.h"
 #include "oncekey/record.h"
 #include "oncekey/store.h"
 
@@ -25,8 +26,10 @@ class ReplayCache {
     Replay replay;
   };
   // Not past its retention.
-  std::optional<Entry> find(const RecordId& id, TimestampMs now);
-  void insert(const RecordId& id, Entry entry);
+  std::optional<Entry> find(const RecordId& id, http::SteadyMs now);
+  // What is left of the retention is counted by this machine's steady clock from `asked_at`, when
+  // the store was asked: the store's clock and this machine's wall clock need not agree.
+  void insert(const RecordId& id, Entry entry, http::SteadyMs asked_at);
   void forget(const RecordId& id);
 
  private:
@@ -37,6 +40,7 @@ class ReplayCache {
     std::string name;
     Entry entry;
     std::size_t bytes;
+    http::SteadyMs until;
   };
   struct Shard {
     std::mutex mutex;

@@ -34,7 +34,7 @@ std::size_t count_found(ReplayCache& cache, int keys) {
 
 TEST(ReplayCache, GivesBackWhatWasInserted) {
   ReplayCache cache(1'024 * kilobyte);
-  cache.insert({"tenant", "key"}, entry("body"));
+  cache.insert({"tenant", "key"}, entry("body"), 0);
   const auto found = cache.find({"tenant", "key"}, 999);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->fingerprint, fingerprint(7));
@@ -45,8 +45,8 @@ TEST(ReplayCache, GivesBackWhatWasInserted) {
 
 TEST(ReplayCache, LaterInsertReplacesTheEarlier) {
   ReplayCache cache(1'024 * kilobyte);
-  cache.insert({"t", "k"}, entry("one"));
-  cache.insert({"t", "k"}, entry("two"));
+  cache.insert({"t", "k"}, entry("one"), 0);
+  cache.insert({"t", "k"}, entry("two"), 0);
   EXPECT_EQ(cache.find({"t", "k"}, 0)->replay.response->body, "two");
   cache.forget({"t", "k"});
   EXPECT_FALSE(cache.find({"t", "k"}, 0));
@@ -54,7 +54,7 @@ TEST(ReplayCache, LaterInsertReplacesTheEarlier) {
 
 TEST(ReplayCache, OtherTenantsAndOtherSplitsOfTheNameAreNotFound) {
   ReplayCache cache(1'024 * kilobyte);
-  cache.insert({"ab", "c"}, entry("secret"));
+  cache.insert({"ab", "c"}, entry("secret"), 0);
   for (const RecordId& id : {RecordId{"a", "bc"}, RecordId{"abc", ""}, RecordId{"", "abc"},
                              RecordId{"ab", "C"}, RecordId{"x", "c"}, RecordId{"2:ab", "c"}}) {
     EXPECT_FALSE(cache.find(id, 0)) << id.scope << "/" << id.key;
@@ -63,30 +63,39 @@ TEST(ReplayCache, OtherTenantsAndOtherSplitsOfTheNameAreNotFound) {
 
 TEST(ReplayCache, EntryIsGoneAtTheEndOfItsRetention) {
   ReplayCache cache(1'024 * kilobyte);
-  cache.insert({"t", "k"}, entry("body", 500));
+  cache.insert({"t", "k"}, entry("body", 500), 0);
   EXPECT_TRUE(cache.find({"t", "k"}, 499));
   EXPECT_FALSE(cache.find({"t", "k"}, 500));
   EXPECT_FALSE(cache.find({"t", "k"}, 499));  // and not kept for later
 }
 
+TEST(ReplayCache, WallClocksOfStoreAndGatewayNeedNotAgree) {
+  ReplayCache cache(1'024 * kilobyte);
+  ReplayCache::Entry stored = entry("body", 1'700'000'000'500);
+  stored.replay.decided_at = 1'700'000'000'000;  // by the store's clock: 500 ms are left
+  cache.insert({"t", "k"}, stored, 20'000);
+  EXPECT_TRUE(cache.find({"t", "k"}, 20'499));
+  EXPECT_FALSE(cache.find({"t", "k"}, 20'500));
+}
+
 TEST(ReplayCache, ForgettingWhatIsNotThereIsHarmless) {
   ReplayCache cache(1'024 * kilobyte);
   cache.forget({"t", "k"});
-  cache.insert({"t", "other"}, entry("body"));
+  cache.insert({"t", "other"}, entry("body"), 0);
   cache.forget({"t", "k"});
   EXPECT_TRUE(cache.find({"t", "other"}, 0));
 }
 
 TEST(ReplayCache, WithoutSpaceNothingIsKept) {
   ReplayCache cache(0);
-  cache.insert({"t", "k"}, entry(""));
+  cache.insert({"t", "k"}, entry(""), 0);
   EXPECT_FALSE(cache.find({"t", "k"}, 0));
 }
 
 TEST(ReplayCache, BodiesStayWithinTheBound) {
   ReplayCache cache(256 * kilobyte);  // 16 shards of 16 KB
   for (int i = 0; i < 1'000; ++i) {
-    cache.insert({"t", std::to_string(i)}, entry(std::string(2 * kilobyte, 'x')));
+    cache.insert({"t", std::to_string(i)}, entry(std::string(2 * kilobyte, 'x')), 0);
   }
   const std::size_t found = count_found(cache, 1'000);
   EXPECT_GT(found, 50u);
@@ -99,31 +108,31 @@ TEST(ReplayCache, HeadersCountAsWell) {
     StoredResponse response;
     response.headers.push_back({"Link", std::string(2 * kilobyte, 'x')});
     Replay replay{std::make_shared<const StoredResponse>(std::move(response)), 1, 10, 1'000};
-    cache.insert({"t", std::to_string(i)}, {fingerprint(7), std::move(replay)});
+    cache.insert({"t", std::to_string(i)}, {fingerprint(7), std::move(replay)}, 0);
   }
   EXPECT_LE(count_found(cache, 1'000) * 2 * kilobyte, 256 * kilobyte);
 }
 
 TEST(ReplayCache, OneAnswerMayNotPushOutAllOthers) {
   ReplayCache cache(256 * kilobyte);
-  cache.insert({"t", "0"}, entry("small"));
-  cache.insert({"t", "large"}, entry(std::string(8 * kilobyte, 'x')));
+  cache.insert({"t", "0"}, entry("small"), 0);
+  cache.insert({"t", "large"}, entry(std::string(8 * kilobyte, 'x')), 0);
   EXPECT_FALSE(cache.find({"t", "large"}, 0));
   EXPECT_TRUE(cache.find({"t", "0"}, 0));
 }
 
 TEST(ReplayCache, WhatIsUsedStaysLongest) {
   ReplayCache cache(256 * kilobyte);
-  cache.insert({"t", "favourite"}, entry(std::string(kilobyte, 'x')));
+  cache.insert({"t", "favourite"}, entry(std::string(kilobyte, 'x')), 0);
   for (int i = 0; i < 1'000; ++i) {
-    cache.insert({"t", std::to_string(i)}, entry(std::string(kilobyte, 'x')));
+    cache.insert({"t", std::to_string(i)}, entry(std::string(kilobyte, 'x')), 0);
     ASSERT_TRUE(cache.find({"t", "favourite"}, 0)) << "after " << i;
   }
 }
 
 TEST(ReplayCache, RecordWithoutAKeptAnswerIsRememberedToo) {
   ReplayCache cache(256 * kilobyte);
-  cache.insert({"t", "k"}, {fingerprint(7), Replay{nullptr, 1, 10, 1'000}});
+  cache.insert({"t", "k"}, {fingerprint(7), Replay{nullptr, 1, 10, 1'000}}, 0);
   const auto found = cache.find({"t", "k"}, 0);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->replay.response, nullptr);
@@ -137,7 +146,7 @@ TEST(ReplayCache, ThreadsNeverSeeEachOthersHalfDoneWork) {
     threads.emplace_back([&cache, &wrong, thread] {
       for (int i = 0; i < 5'000; ++i) {
         const std::string key = std::to_string((i * 7 + thread) % 50);
-        if (i % 3 == 0) cache.insert({"t", key}, entry(key + "-body"));
+        if (i % 3 == 0) cache.insert({"t", key}, entry(key + "-body"), 0);
         if (i % 11 == 0) cache.forget({"t", key});
         const auto found = cache.find({"t", key}, i % 2'000);
         if (found && found->replay.response->body != key + "-body") ++wrong;

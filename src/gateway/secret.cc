@@ -80,6 +80,30 @@ std::string id_of(std::string_view secret) {
   return hex(std::span(digest).first(16));
 }
 
+SecretError store_failed(std::string message) {
+  return SecretError{std::move(message), "", true};
+}
+
+Result<Secret, SecretError> from_shared_store(const Agree& agree, const RandomBytes& random) {
+  std::array<std::uint8_t, made_secret_bytes> bytes{};
+  random(bytes);
+  auto in_force = agree("secret", hex(bytes));
+  if (!in_force) return store_failed(in_force.error().message);
+  return checked(*in_force, "the secret in the store");
+}
+
+// As for a folder: the store remembers which secret its records were made with.
+std::optional<SecretError> tie_to_shared_store(const Agree& agree, const Secret& secret) {
+  const std::string id = id_of(secret.bytes);
+  auto in_force = agree("secret_id", id);
+  if (!in_force) return store_failed(in_force.error().message);
+  if (*in_force == id) return std::nullopt;
+  return SecretError{
+      secret.origin + " is not the secret that this store is used with",
+      "give the same secret_file or ONCEKEY_SECRET to every node, or to none; to give up "
+      "the stored records, use an empty store"};
+}
+
 // With another secret every retry would be refused as another request, or, with API keys as
 // tenants, run a second time.
 std::optional<SecretError> tie_to_folder(const std::string& folder, const Secret& secret) {
@@ -120,13 +144,18 @@ Result<Secret, SecretError> obtain_secret(const SecretSources& sources, const Ra
     secret = checked(*sources.environment, "ONCEKEY_SECRET");
   } else if (!sources.folder.empty()) {
     secret = from_folder(sources.folder, random);
+  } else if (sources.agree) {
+    secret = from_shared_store(sources.agree, random);
   } else {
     std::array<std::uint8_t, made_secret_bytes> bytes{};
     random(bytes);
     secret = Secret{hex(bytes), "made for this run", {}};
   }
-  if (!secret || sources.folder.empty()) return secret;
-  if (std::optional<SecretError> foreign = tie_to_folder(sources.folder, *secret)) return *foreign;
+  if (!secret) return secret;
+  std::optional<SecretError> foreign;
+  if (!sources.folder.empty()) foreign = tie_to_folder(sources.folder, *secret);
+  if (sources.agree) foreign = tie_to_shared_store(sources.agree, *secret);
+  if (foreign) return *foreign;
   return secret;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace oncekey::gateway {
 namespace {
@@ -120,6 +121,63 @@ TEST_F(SecretTest, StoreIsTiedToItsFirstSecret) {
 TEST_F(SecretTest, LostSecretIsNotReplacedByAnother) {
   ASSERT_TRUE(obtain({"", "fedcba9876543210", path("data")}).ok());
   EXPECT_FALSE(obtain({"", {}, path("data")}).ok());
+}
+
+// A shared store as far as secrets are concerned: the first to name a value decides.
+class Agreements {
+ public:
+  Agree agree() {
+    return [this](std::string_view name,
+                  std::string_view value) -> Result<std::string, store::AgreementError> {
+      if (down) return store::AgreementError{"connection refused"};
+      return values.emplace(name, value).first->second;
+    };
+  }
+  std::map<std::string, std::string> values;
+  bool down = false;
+};
+
+TEST_F(SecretTest, NodesOfASharedStoreFindTheSameSecretInIt) {
+  Agreements store;
+  auto first = obtain({"", {}, "", store.agree()});
+  auto second = obtain({"", {}, "", store.agree()});
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(calls_, 2);
+  EXPECT_EQ(first->bytes.size(), 64u);
+  EXPECT_EQ(second->bytes, first->bytes);
+}
+
+TEST_F(SecretTest, ASecretFromOutsideStaysOutOfTheSharedStore) {
+  Agreements store;
+  ASSERT_TRUE(obtain({"", "0123456789abcdef", "", store.agree()}).ok());
+  ASSERT_TRUE(obtain({write("s", "0123456789abcdef"), {}, "", store.agree()}).ok());
+  ASSERT_EQ(store.values.size(), 1u);
+  EXPECT_EQ(store.values.begin()->first, "secret_id");
+  EXPECT_EQ(store.values.begin()->second.find("0123456789abcdef"), std::string::npos);
+}
+
+TEST_F(SecretTest, NodeWithAnotherSecretIsRefusedByTheSharedStore) {
+  Agreements store;
+  ASSERT_TRUE(obtain({"", "0123456789abcdef", "", store.agree()}).ok());
+  auto other = obtain({"", "fedcba9876543210", "", store.agree()});
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().message, "ONCEKEY_SECRET is not the secret that this store is used with");
+  EXPECT_NE(other.error().hint.find("every node"), std::string::npos);
+  EXPECT_FALSE(other.error().store_failed);
+  auto none = obtain({"", {}, "", store.agree()});
+  EXPECT_FALSE(none.ok()) << "a node that was given none must not make one of its own";
+  EXPECT_TRUE(obtain({"", "0123456789abcdef", "", store.agree()}).ok());
+}
+
+TEST_F(SecretTest, SharedStoreThatCannotBeAskedIsNotTheSecretsFault) {
+  Agreements store;
+  store.down = true;
+  for (auto& secret :
+       {obtain({"", {}, "", store.agree()}), obtain({"", "0123456789abcdef", "", store.agree()})}) {
+    ASSERT_FALSE(secret.ok());
+    EXPECT_EQ(secret.error().message, "connection refused");
+    EXPECT_TRUE(secret.error().store_failed);
+  }
 }
 
 TEST_F(SecretTest, MissingOrUnusablePlacesAreErrors) {

@@ -20,6 +20,8 @@ constexpr auto reap_every = std::chrono::seconds(5);
 // After the grace time: how long the store may take to record the cut-off requests.
 constexpr auto cut_off_limit = std::chrono::seconds(5);
 constexpr auto close_limit = std::chrono::seconds(2);
+constexpr DurationMs batch_timeout_min_ms = 100;
+constexpr DurationMs batch_timeout_max_ms = 2'000;
 
 std::uint32_t thread_count(const Config& config) {
   if (config.threads > 0) return config.threads;
@@ -73,6 +75,10 @@ http::UpstreamOptions upstream_options(const Config& config) {
 
 }  // namespace
 
+DurationMs batch_timeout_ms(const Config& config) {
+  return std::clamp(config.timeouts.store_ms * 2 / 5, batch_timeout_min_ms, batch_timeout_max_ms);
+}
+
 // One I/O thread with everything it uses.
 struct Service::Worker {
   explicit Worker(Service& service)
@@ -119,10 +125,18 @@ Service::Service(const Config& config, std::string secret, store::Store store, L
       cache_(config_.replay_cache_bytes),
       server_options_(server_options(config_)),
       upstream_(std::make_unique<http::UpstreamAddress>(upstream_url(config_).host_port)),
-      store_(std::move(store)),
-      committer_(std::make_unique<store::Committer>(lanes_of(store_), wall_now_ms)) {
+      store_(std::move(store)) {
+  store::CommitterOptions options;
+  if (engine_info().shared) {
+    store::BreakerOptions limits;
+    limits.timeout_ms = batch_timeout_ms(config_);
+    breaker_ = std::make_unique<store::Breaker>(
+        limits, [this](const store::Breaker::Change& change) { report_breaker(change); });
+    options.breaker = breaker_.get();
+  }
+  committer_ = std::make_unique<store::Committer>(lanes_of(store_), wall_now_ms, options);
   if (store_.background) {
-    background_ = std::make_unique<store::Committer>(*store_.background, wall_now_ms);
+    background_ = std::make_unique<store::Committer>(*store_.background, wall_now_ms, options);
   }
   for (std::uint32_t i = 0; i < thread_count(config_); ++i) {
     workers_.push_back(std::make_unique<Worker>(*this));
@@ -159,6 +173,22 @@ void Service::start() {
   start_roles();
 }
 
+void Service::report_breaker(const store::Breaker::Change& change) {
+  if (change.state == store::Breaker::State::closed) {
+    log_.event(LogLevel::info, "store_back", {{"reason", change.reason}});
+  } else {
+    log_.event(LogLevel::error, "store_down",
+               {{"reason", change.reason}, {"next_try_ms", change.pause_ms}});
+  }
+}
+
+std::string Service::store_down() const {
+  if (!breaker_) return {};
+  store::Breaker::Snapshot snapshot = breaker_->snapshot();
+  if (snapshot.state == store::Breaker::State::closed) return {};
+  return "the store is down: " + snapshot.reason;
+}
+
 void Service::report_orphans() {
   std::vector<RecordId> orphans = store_.lanes[0]->take_orphans();
   metrics_.orphans(orphans.size());
@@ -172,24 +202,33 @@ void Service::report_orphans() {
 }
 
 void Service::start_roles() {
-  sweeper_ = std::make_unique<recovery::Role>(sweep_every, [this] {
-    auto swept = recovery::sweep_once(background(), sweep_batch);
-    if (!swept) return false;
-    metrics_.swept(swept->size());
-    for (const RecordId& id : *swept) {
-      log_.event(LogLevel::warn, "lease_over",
-                 {{"key", std::string_view(id.key)},
-                  {"tenant", std::string_view(id.scope)},
-                  {"state", std::string_view("unknown")}});
-    }
-    return swept->size() == sweep_batch;
-  });
+  sweeper_ = std::make_unique<recovery::Role>(sweep_every, [this] { return sweep(); });
   reaper_ = std::make_unique<recovery::Role>(reap_every, [this] {
     auto reaped = recovery::reap_once(background(), reap_batch);
     if (!reaped) return false;
     metrics_.reaped(*reaped);
     return *reaped == reap_batch;
   });
+}
+
+// Also of other nodes' leases, where the store is shared.
+bool Service::sweep() {
+  if (breaker_ && !breaker_->closed()) {
+    // Without requests nobody else would find out that the store is back. An id that no request
+    // can have: only whether the store answers matters.
+    Operation probe = Get{};
+    background().apply_now(probe);
+  }
+  auto swept = recovery::sweep_once(background(), sweep_batch);
+  if (!swept) return false;
+  metrics_.swept(swept->size());
+  for (const RecordId& id : *swept) {
+    log_.event(LogLevel::warn, "lease_over",
+               {{"key", std::string_view(id.key)},
+                {"tenant", std::string_view(id.scope)},
+                {"state", std::string_view("unknown")}});
+  }
+  return swept->size() == sweep_batch;
 }
 
 template <class Work>
@@ -236,7 +275,15 @@ DrainCounts Service::drain(DurationMs grace_ms) {
 }
 
 std::string Service::metrics_text() const {
-  return metrics_.text(committer_->stats(), store_.lanes[0]->stats(), stats_);
+  StoreFigures figures;
+  figures.committer = committer_->stats();
+  figures.engine = store_.lanes[0]->stats();
+  for (std::size_t i = 1; i < store_.lanes.size(); ++i) {
+    figures.engine.statements += store_.lanes[i]->stats().statements;
+  }
+  if (store_.background) figures.engine.statements += store_.background->stats().statements;
+  if (breaker_) figures.breaker = breaker_->snapshot();
+  return metrics_.text(figures, stats_);
 }
 
 }  // namespace oncekey::gateway

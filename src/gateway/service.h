@@ -14,6 +14,7 @@
 #include "http/server.h"
 #include "oncekey/store.h"
 #include "recovery/role.h"
+#include "store/breaker.h"
 #include "store/committer.h"
 #include "store/open.h"
 
@@ -24,6 +25,10 @@ struct DrainCounts {
   std::uint64_t unknown = 0;   // those that were cut off; their outcome is unknown
   bool clean = true;           // every request ended and was recorded
 };
+
+// When a shared store's engine gives a batch up: early enough that a request which waits for the
+// batch before its own is told within timeouts.store.
+DurationMs batch_timeout_ms(const Config& config);
 
 class Service {
  public:
@@ -43,13 +48,17 @@ class Service {
   store::Committer& background() { return background_ ? *background_ : *committer_; }
   std::string metrics_text() const;
   EngineInfo engine_info() const { return store_.lanes[0]->info(); }
+  // Why the store is left alone for the moment; "": it is not.
+  std::string store_down() const;
   const Config& config() const { return config_; }
 
  private:
   struct Worker;
 
+  void report_breaker(const store::Breaker::Change& change);
   void report_orphans();
   void start_roles();
+  bool sweep();
   bool wait_for_idle(std::chrono::milliseconds limit, std::atomic<std::uint64_t>& count);
   template <class Work>
   void post_to_all(Work work);
@@ -69,6 +78,7 @@ class Service {
   http::ServerStats stats_;
   std::unique_ptr<http::UpstreamAddress> upstream_;
   store::Store store_;
+  std::unique_ptr<store::Breaker> breaker_;  // null: the store is part of this process
   std::unique_ptr<store::Committer> committer_;
   std::unique_ptr<store::Committer> background_;  // null: the store has one engine for everything
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -14,18 +14,30 @@ void fill(Settle& settle, const RecordId& id, Fence fence, const Verdict& verdic
   settle.verdict = verdict;
 }
 
-Settlement judge(const Context& context, const RecordId& id, const SettleOutcome& outcome) {
+// Someone else decided about the record meanwhile: this node was slower than its lease. What it
+// knows of the outcome is lost to the record, so people must hear of it.
+void report_stale(const Context& context, const RecordId& id, const Execute& hold,
+                  const StaleFence& stale) {
+  context.metrics.stale_settle();
+  std::string_view state = stale.state ? to_string(*stale.state) : "gone";
+  context.log.event(LogLevel::warn, "stale_settle",
+                    {{"key", std::string_view(id.key)},
+                     {"tenant", std::string_view(id.scope)},
+                     {"attempt", static_cast<std::int64_t>(hold.attempt)},
+                     {"fence", static_cast<std::int64_t>(hold.fence)},
+                     {"state", state},
+                     {"reason", std::string_view("the lease ran out and the record was swept")}});
+}
+
+Settlement judge(const Context& context, const RecordId& id, const Execute& hold,
+                 const SettleOutcome& outcome) {
   Settlement result;
   if (auto* settled = std::get_if<Settled>(&outcome)) {
     result.kind = Settlement::Kind::settled;
     result.expires_at = settled->expires_at;
-  } else if (std::holds_alternative<StaleFence>(outcome)) {
+  } else if (auto* stale = std::get_if<StaleFence>(&outcome)) {
     result.kind = Settlement::Kind::stale;
-    context.metrics.stale_settle();
-    context.log.event(LogLevel::warn, "stale_settle",
-                      {{"key", std::string_view(id.key)},
-                       {"tenant", std::string_view(id.scope)},
-                       {"reason", std::string_view("the lease ran out and the record was swept")}});
+    report_stale(context, id, hold, *stale);
   } else {
     result.error = std::get<Unavailable>(outcome).reason;
     context.metrics.store_error();
@@ -33,20 +45,21 @@ Settlement judge(const Context& context, const RecordId& id, const SettleOutcome
   return result;
 }
 
-http::Task<void> settle_until_done(const Context& context, RecordId id, Fence fence,
+http::Task<void> settle_until_done(const Context& context, RecordId id, Execute hold,
                                    Verdict verdict) {
   for (;;) {
     http::Sleep pause(context.loop, retry_every_ms);
     co_await pause;
     http::SteadyMs deadline = context.loop.now() + context.config.timeouts.store_ms;
     CommitGate::Commit<Settle> commit = context.gate.commit<Settle>(deadline);
-    fill(commit.operation(), id, fence, verdict);
+    fill(commit.operation(), id, hold.fence, verdict);
     SettleOutcome outcome = co_await commit;
-    Settlement result = judge(context, id, outcome);
+    Settlement result = judge(context, id, hold, outcome);
     if (result.kind == Settlement::Kind::pending) continue;
+    context.signals.notify(id);
+    if (result.kind == Settlement::Kind::stale) co_return;
     context.log.event(LogLevel::warn, "settled_late",
                       {{"key", std::string_view(id.key)}, {"tenant", std::string_view(id.scope)}});
-    context.signals.notify(id);
     co_return;
   }
 }
@@ -54,16 +67,16 @@ http::Task<void> settle_until_done(const Context& context, RecordId id, Fence fe
 }  // namespace
 
 http::Task<Settlement> settle_within_patience(const Context& context, const RecordId& id,
-                                              Fence fence, const Verdict& verdict) {
+                                              const Execute& hold, const Verdict& verdict) {
   http::SteadyMs patience = context.loop.now() + context.config.timeouts.store_ms;
   for (;;) {
     CommitGate::Commit<Settle> commit = context.gate.commit<Settle>(patience);
-    fill(commit.operation(), id, fence, verdict);
+    fill(commit.operation(), id, hold.fence, verdict);
     SettleOutcome outcome = co_await commit;
-    Settlement result = judge(context, id, outcome);
+    Settlement result = judge(context, id, hold, outcome);
     if (result.kind != Settlement::Kind::pending) co_return result;
     if (context.loop.now() + retry_every_ms >= patience) {
-      spawn(settle_until_done(context, id, fence, verdict));
+      spawn(settle_until_done(context, id, hold, verdict));
       co_return result;
     }
     http::Sleep pause(context.loop, retry_every_ms);

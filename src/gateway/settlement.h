@@ -22,6 +22,6 @@ struct Settlement {
 
 // Tries for as long as a client may be kept waiting (timeouts.store_ms).
 http::Task<Settlement> settle_within_patience(const Context& context, const RecordId& id,
-                                              Fence fence, const Verdict& verdict);
+                                              const Execute& hold, const Verdict& verdict);
 
 }  // namespace oncekey::gateway

@@ -19,7 +19,8 @@ EngineInfo MemoryEngine::info() const {
   return {.name = "memory",
           .durability =
               "Nothing survives the end of the process: after a restart, a retry runs "
-              "again."};
+              "again.",
+          .at_risk = true};
 }
 
 EngineStats MemoryEngine::stats() const {
