@@ -1,0 +1,229 @@
+// PostgreSQL that is restarted, killed, frozen, or cut off in the middle of a commit.
+#include "store/postgres.h"
+
+#include <atomic>
+#include <thread>
+
+#include "contract.h"
+#include "support/postgres_server.h"
+#include "support/waiting.h"
+
+namespace oncekey::store {
+namespace {
+
+class Postgres : public ::testing::Test {
+ protected:
+  Postgres() {
+    auto migrated = migrate(server_.url(), soon());
+    if (!migrated) throw std::runtime_error(migrated.error().message);
+    engine_ = open();
+  }
+
+  std::unique_ptr<Engine> open(DurationMs timeout_ms = 10'000) {
+    auto engine = PostgresEngine::open({.url = server_.url(), .timeout_ms = timeout_ms});
+    if (!engine) throw std::runtime_error(engine.error());
+    return std::move(*engine);
+  }
+
+  template <class Op>
+  auto apply(Op op) {
+    return apply_to(*engine_, std::move(op), 0);
+  }
+  Execute execute(const std::string& key) {
+    Reserve op = reserve_of(key);
+    op.lease_ms = 600'000;
+    return std::get<Execute>(apply(std::move(op)));
+  }
+  bool is_unavailable(const std::string& key) {
+    return std::holds_alternative<Unavailable>(apply(reserve_of(key)));
+  }
+  std::string rows() { return server_.query("SELECT count(*) FROM oncekey.records"); }
+
+  test::PostgresServer server_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(Postgres, ComesBackAfterARestartACrashAndKilledBackends) {
+  const Execute a = execute("a");
+  server_.restart_fast();
+  apply(settle_of("a", a.fence, answered()));
+  server_.terminate_backends();
+  EXPECT_EQ(std::get<Replay>(apply(reserve_of("a"))).attempt, 1u);
+  const Execute b = execute("b");
+  server_.stop_immediate();
+  server_.start();
+  EXPECT_TRUE(std::holds_alternative<InFlight>(apply(reserve_of("b"))));
+  server_.kill_hard();
+  server_.start();
+  EXPECT_TRUE(std::holds_alternative<Settled>(apply(settle_of("b", b.fence, answered()))));
+}
+
+TEST_F(Postgres, ServerThatIsDownIsUnavailableInBoundedTimeAndThenUsedAgain) {
+  engine_ = open(300);
+  server_.stop_fast();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(is_unavailable("a"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  server_.start();
+  EXPECT_TRUE(test::eventually([&] { return !is_unavailable("a"); }));
+}
+
+TEST_F(Postgres, ReservationSentToAFrozenServerIsWithdrawnWhenItAnswersAgain) {
+  engine_ = open(300);
+  const Fence failed = std::get<Execute>(apply(reserve_of("again"))).fence;
+  apply(settle_of("again", failed, SettleFailed{"refused"}));
+  server_.freeze();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(is_unavailable("fresh"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_TRUE(is_unavailable("again"));
+  server_.thaw();
+  // What the frozen server had been sent may run now. Nobody was told that it holds a record, so
+  // no record may stay held: the next reserve finds both as they were.
+  std::optional<Execute> fresh;
+  EXPECT_TRUE(test::eventually([&] {
+    const auto outcome = apply(reserve_of("fresh"));
+    if (const auto* won = std::get_if<Execute>(&outcome)) fresh = *won;
+    EXPECT_FALSE(std::holds_alternative<InFlight>(outcome));
+    return fresh.has_value();
+  }));
+  EXPECT_EQ(fresh->attempt, 1u);
+  const auto again = std::get<Execute>(apply(reserve_of("again")));
+  EXPECT_EQ(again.attempt, 2u);
+  EXPECT_EQ(rows(), "2");
+}
+
+// A commit that waits for a standby which is not there is neither done nor undone: the row is
+// written, and whoever ends the session makes it visible.
+class PostgresInDoubt : public Postgres {
+ protected:
+  void hold_commits() { server_.set("synchronous_standby_names", "nobody"); }
+  void release_commits() { server_.set("synchronous_standby_names", ""); }
+  void wait_for_held_commit() {
+    EXPECT_TRUE(test::eventually([&] {
+      return server_.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") !=
+             "0";
+    }));
+  }
+};
+
+TEST_F(PostgresInDoubt, CommitWhoseAnswerWasLostIsRecognisedByItsFence) {
+  hold_commits();
+  ReserveOutcome outcome;
+  std::thread caller([&] { outcome = apply(reserve_of("a")); });
+  wait_for_held_commit();
+  server_.terminate_backends();  // it is committed now, and its client was not told
+  release_commits();
+  caller.join();
+  ASSERT_TRUE(std::holds_alternative<Execute>(outcome)) << outcome.index();
+  const Execute hold = std::get<Execute>(outcome);
+  EXPECT_EQ(hold.attempt, 1u);
+  EXPECT_EQ(server_.query("SELECT fence FROM oncekey.records"), std::to_string(hold.fence));
+  EXPECT_TRUE(std::holds_alternative<Settled>(apply(settle_of("a", hold.fence, answered()))));
+}
+
+TEST_F(PostgresInDoubt, SettlementWhoseAnswerWasLostIsSettledOnce) {
+  const Execute hold = execute("a");
+  hold_commits();
+  SettleOutcome outcome;
+  std::thread caller([&] { outcome = apply(settle_of("a", hold.fence, answered())); });
+  wait_for_held_commit();
+  server_.terminate_backends();
+  release_commits();
+  caller.join();
+  EXPECT_TRUE(std::holds_alternative<Settled>(outcome)) << outcome.index();
+  EXPECT_TRUE(std::holds_alternative<Replay>(apply(reserve_of("a"))));
+}
+
+TEST_F(PostgresInDoubt, CommitThatStaysInDoubtIsWithdrawn) {
+  engine_ = open(500);
+  hold_commits();
+  EXPECT_TRUE(is_unavailable("a"));
+  release_commits();
+  std::optional<Execute> hold;
+  EXPECT_TRUE(test::eventually([&] {
+    const auto outcome = apply(reserve_of("a"));
+    if (const auto* won = std::get_if<Execute>(&outcome)) hold = *won;
+    return hold.has_value();
+  }));
+  EXPECT_EQ(hold->attempt, 1u);
+}
+
+TEST_F(Postgres, BatchesThatCrossEachOtherAllFinish) {
+  constexpr int keys = 200;
+  std::atomic<int> executed{0}, unavailable{0};
+  auto run = [&](int direction) {
+    const auto engine = open();
+    for (int round = 0; round < 10; ++round) {
+      std::vector<Operation> operations;
+      for (int i = 0; i < keys; ++i) {
+        const int k = direction > 0 ? i : keys - 1 - i;
+        operations.emplace_back(reserve_of("r" + std::to_string(round) + "k" + std::to_string(k)));
+      }
+      std::vector<Operation*> batch;
+      for (Operation& operation : operations) batch.push_back(&operation);
+      engine->apply(batch, 0);
+      std::vector<Operation> settles;
+      for (const Operation& operation : operations) {
+        const Reserve& reserve = std::get<Reserve>(operation);
+        if (std::holds_alternative<Unavailable>(reserve.outcome)) ++unavailable;
+        const auto* won = std::get_if<Execute>(&reserve.outcome);
+        if (won == nullptr) continue;
+        ++executed;
+        settles.emplace_back(settle_of(reserve.id.key, won->fence, answered()));
+      }
+      batch.clear();
+      for (Operation& operation : settles) batch.push_back(&operation);
+      engine->apply(batch, 0);
+      for (const Operation& operation : settles) {
+        EXPECT_TRUE(std::holds_alternative<Settled>(std::get<Settle>(operation).outcome));
+      }
+    }
+  };
+  {
+    std::jthread one([&] { run(1); });
+    std::jthread other([&] { run(-1); });
+  }
+  EXPECT_EQ(executed, 10 * keys);
+  EXPECT_EQ(unavailable, 0);
+  EXPECT_EQ(rows(), std::to_string(10 * keys));
+}
+
+TEST_F(Postgres, ItsOwnSessionsAreDurableAndReadCommittedWhateverTheDatabaseSays) {
+  server_.execute(
+      "ALTER DATABASE oncekey SET synchronous_commit = off;"
+      "ALTER DATABASE oncekey SET default_transaction_isolation = 'serializable'");
+  engine_ = open();
+  execute("a");
+  // The engine's settings are those of its session; this one shows what they would have been.
+  EXPECT_EQ(test::PostgresClient(server_.url()).query("SHOW synchronous_commit"), "off");
+  // A commit with synchronous_commit off would not wait for the missing standby.
+  server_.set("synchronous_standby_names", "nobody");
+  engine_ = open(500);
+  EXPECT_TRUE(is_unavailable("b"));
+  server_.set("synchronous_standby_names", "");
+}
+
+TEST_F(Postgres, FsyncOffIsSaidToBeARisk) {
+  EXPECT_FALSE(engine_->info().at_risk);
+  server_.set("fsync", "off");
+  EXPECT_TRUE(open()->info().at_risk);
+}
+
+TEST_F(Postgres, DatabaseWithoutSchemaIsRefusedWithWhatToDo) {
+  server_.create_database("empty");
+  const auto engine = PostgresEngine::open({.url = server_.url("empty")});
+  ASSERT_FALSE(engine);
+  EXPECT_NE(engine.error().find("oncekey migrate"), std::string::npos) << engine.error();
+}
+
+TEST_F(Postgres, SchemaThatVanishesIsUnavailableAndNotForgotten) {
+  execute("a");
+  server_.execute("ALTER SCHEMA oncekey RENAME TO elsewhere");
+  EXPECT_TRUE(is_unavailable("a"));
+  server_.execute("ALTER SCHEMA elsewhere RENAME TO oncekey");
+  EXPECT_TRUE(std::holds_alternative<InFlight>(apply(reserve_of("a"))));
+}
+
+}  // namespace
+}  // namespace oncekey::store
