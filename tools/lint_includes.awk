@@ -5,7 +5,7 @@ BEGIN {
   # "std" is the C++ library, "posix" the system's C headers.
   may["include"] = "std oncekey"
   may["boundary"] = "std oncekey boundary simdjson openssl zstd"
-  may["store"] = "std posix oncekey boundary store rocksdb libpq hiredis"
+  may["store"] = "std posix oncekey boundary store rocksdb libpq hiredis openssl"
   may["http"] = "std posix oncekey http"
   may["recovery"] = "std posix oncekey store recovery"
   may["gateway"] = "std posix oncekey boundary store http recovery outbox gateway prometheus openssl simdjson tomlplusplus"

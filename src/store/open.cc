@@ -2,6 +2,7 @@
 
 #include "store/memory.h"
 #include "store/postgres.h"
+#include "store/redis.h"
 #include "store/rocksdb.h"
 
 namespace oncekey::store {
@@ -29,6 +30,23 @@ Result<Store, std::string> open_postgres(const PostgresOptions& options) {
   return store;
 }
 
+// A Redis does one thing at a time, so a second batch under way would gain nothing.
+constexpr int redis_lanes = 1;
+
+Result<Store, std::string> open_redis(RedisOptions options) {
+  options.doubts = std::make_shared<RedisDoubts>();
+  Store store;
+  for (int lane = 0; lane < redis_lanes; ++lane) {
+    auto engine = RedisEngine::open(options);
+    if (!engine) return engine.error();
+    store.lanes.push_back(std::move(*engine));
+  }
+  auto background = RedisEngine::open(options);
+  if (!background) return background.error();
+  store.background = std::move(*background);
+  return store;
+}
+
 }  // namespace
 
 Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& options) {
@@ -43,6 +61,7 @@ Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& op
     case StoreUrl::Kind::postgres:
       return open_postgres({url.postgres, options.timeout_ms});
     case StoreUrl::Kind::redis:
+      return open_redis({.url = url.redis, .timeout_ms = options.timeout_ms});
     case StoreUrl::Kind::tiered:
       break;
   }
@@ -54,6 +73,11 @@ Result<std::string, AgreementError> agree_on(const StoreUrl& url, std::string_vi
   if (!url.postgres.empty()) {
     auto agreed = agree_in_postgres({url.postgres, options.timeout_ms}, name, value);
     if (!agreed) return AgreementError{"PostgreSQL: " + agreed.error().message};
+    return *agreed;
+  }
+  if (!url.redis.empty()) {
+    auto agreed = agree_in_redis({.url = url.redis, .timeout_ms = options.timeout_ms}, name, value);
+    if (!agreed) return AgreementError{agreed.error().message};
     return *agreed;
   }
   return AgreementError{"this store is not supported yet"};

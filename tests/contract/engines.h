@@ -11,6 +11,7 @@
 
 #include "oncekey/store.h"
 #include "postgres_engine.h"
+#include "redis_engine.h"
 #include "store/open.h"
 
 namespace oncekey::store {
@@ -55,6 +56,10 @@ inline std::vector<EngineUnderTest> all_engines() {
        .persists = true,
        .shared = true,
        .open = [](const std::string& folder, auto) { return open_clocked_postgres(folder); }},
+      {.name = "redis",
+       .persists = true,
+       .shared = true,
+       .open = [](const std::string& folder, auto) { return open_clocked_redis(folder); }},
   };
 }
 

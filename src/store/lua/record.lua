@@ -1,0 +1,61 @@
+-- A record is one string: a head of fixed size, then bytes that are only carried along.
+--
+--   layout, state, fence (8 bytes), fingerprint (33 bytes), attempt, retention, tombstone,
+--   created_at, since, expires_at, sizes of the three texts below
+--   request (method, path, owner), recovery point, last error, answer (completed only)
+--
+-- `since` is when the lease ends (in_progress), when to look again (unknown), or when it was
+-- completed. A fence has 63 bits, which a Lua number does not: it stays a string. The program reads
+-- records in redis_record.cc; only these scripts write them.
+local HEAD = '<BBc8c33I4I6I6I6I6I6I3I3I3'
+local HEAD_SIZE = 86
+local IN_PROGRESS, COMPLETED, FAILED, UNKNOWN, EXPIRED = 1, 2, 3, 4, 5
+
+local function read(value)
+  local r = {}
+  local layout, request_size, recovery_size, error_size
+  layout, r.state, r.fence, r.fingerprint, r.attempt, r.retention, r.tombstone, r.created_at,
+    r.since, r.expires_at, request_size, recovery_size, error_size = struct.unpack(HEAD, value)
+  if layout ~= 1 then error('a record of a later version') end
+  local from = HEAD_SIZE + 1
+  r.request = string.sub(value, from, from + request_size - 1)
+  from = from + request_size
+  r.recovery = string.sub(value, from, from + recovery_size - 1)
+  from = from + recovery_size
+  r.error = string.sub(value, from, from + error_size - 1)
+  r.answer_from = from + error_size
+  return r
+end
+
+local function write(r, answer)
+  return struct.pack(HEAD, 1, r.state, r.fence, r.fingerprint, r.attempt, r.retention,
+    r.tombstone, r.created_at, r.since, r.expires_at, #r.request, #r.recovery, #r.error)
+    .. r.request .. r.recovery .. r.error .. (answer or '')
+end
+
+-- As is_gone() of decide.h.
+local function is_gone(r)
+  if r.state == COMPLETED then return now >= r.expires_at + r.tombstone end
+  if r.state == FAILED or r.state == EXPIRED then return now >= r.expires_at end
+  return false
+end
+
+local function number(value)
+  return string.format('%.0f', value)
+end
+
+-- Part of KEYS[1], and the record's name in the indexes.
+local function id()
+  local _, last = string.find(KEYS[1], '}:r:', 1, true)
+  return string.sub(KEYS[1], last + 1)
+end
+
+-- Writes come in this order everywhere: first the record, which a full server may refuse, so that
+-- a refused script has changed nothing; then the indexes.
+local function keep(value, milliseconds)
+  if milliseconds then
+    redis.call('SET', KEYS[1], value, 'PX', number(math.max(1, milliseconds)))
+  else
+    redis.call('SET', KEYS[1], value)
+  end
+end

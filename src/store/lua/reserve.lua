@@ -1,0 +1,38 @@
+-- KEYS: record, leases, failed, due
+-- ARGV: fence, fingerprint, lease, retention, tombstone, request, last moment
+-- Returns {1, attempt, end of the lease}, or {0, now, record} where nothing begins.
+
+-- The caller has given up by then, so what it asked for must not begin.
+if server_now > tonumber(ARGV[7]) then
+  return redis.error_reply('LATE ' .. number(server_now))
+end
+
+local value = redis.call('GET', KEYS[1])
+local before = value and read(value)
+local held = {
+  state = IN_PROGRESS, fence = ARGV[1], fingerprint = ARGV[2], attempt = 1,
+  retention = tonumber(ARGV[4]), tombstone = tonumber(ARGV[5]), created_at = now,
+  since = now + tonumber(ARGV[3]), expires_at = 0, request = ARGV[6], recovery = '', error = ''
+}
+local gone = before and is_gone(before)
+if before and not gone then
+  if before.state == IN_PROGRESS and before.fence == ARGV[1] then
+    -- Sent again, as the connection broke before the answer came.
+    held.attempt, held.created_at = before.attempt, before.created_at
+    held.recovery, held.error = before.recovery, before.error
+  elseif before.state == FAILED and before.fingerprint == ARGV[2] then
+    held.attempt, held.created_at = before.attempt + 1, before.created_at
+    held.recovery, held.error = before.recovery, before.error
+  else
+    local replays = before.state == COMPLETED and before.fingerprint == ARGV[2]
+      and now < before.expires_at
+    return {0, now, replays and value or string.sub(value, 1, before.answer_from - 1)}
+  end
+end
+keep(write(held))
+redis.call('ZADD', KEYS[2], number(held.since), id())
+if before then
+  redis.call('ZREM', KEYS[3], id())
+  redis.call('ZREM', KEYS[4], id())
+end
+return {1, held.attempt, held.since}

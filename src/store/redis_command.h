@@ -1,0 +1,64 @@
+// Commands as Redis reads them, and where in a cluster they belong.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "oncekey/record.h"
+#include "store/redis_reply.h"
+#include "store/redis_url.h"
+
+namespace oncekey::store {
+
+void append_word(std::string& out, std::string_view word);
+void append_command(std::string& out, std::initializer_list<std::string_view> words);
+
+// The slot of a key: of what is between its first { and the next }, if anything is.
+inline constexpr int redis_slots = 16'384;
+int redis_slot_of(std::string_view key);
+
+struct RedisScript {
+  std::string name;
+  std::string text;
+  std::string sha;
+  int number = 0;  // below 64, its own in one engine
+};
+
+// A command on its way, and what came of it.
+struct RedisCommand {
+  // Where it goes: to the owner of a slot, or to one server of a cluster. A server alone owns all.
+  int slot = 0;
+  std::optional<RedisAddress> server;
+
+  const RedisScript* script = nullptr;  // null: the words are the whole command
+  std::string words;
+  std::size_t word_count = 0;
+  // With the script's text, which no server can refuse to know.
+  bool with_text = false;
+  // The last moment at which it may begin, by the server's clock, becomes one more argument.
+  bool must_begin_in_time = false;
+  // Only done when as many replicas have it as the URL says.
+  bool must_be_replicated = false;
+  std::string last_word;  // after that; may be empty
+
+  void word(std::string_view text) {
+    append_word(words, text);
+    ++word_count;
+  }
+  void word(std::int64_t number) { word(std::to_string(number)); }
+
+  // --- what came of it ---
+  RedisReply reply;             // null: none
+  std::string trouble;          // why there is none, or why the reply is an error
+  bool in_doubt = false;        // it may have been done, or be done later, all the same
+  TimestampMs last_moment = 0;  // after which it can no longer begin, as told to the server
+  int replicas = -1;            // how many had it when WAIT ended; -1: not asked
+  bool asking = false;          // to `server`, which is taking over the slot
+
+  bool is_good() const { return reply && !reply.value().is_error(); }
+};
+
+}  // namespace oncekey::store

@@ -1,0 +1,256 @@
+#include "store/redis_connection.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "oncekey/assert.h"
+#include "store/redis_command.h"
+
+namespace oncekey::store {
+namespace {
+
+constexpr std::size_t read_size = 64 * 1024;
+
+std::string error_text(int error) {
+  return std::string(::strerror(error));
+}
+
+}  // namespace
+
+std::int64_t steady_ms(RedisDeadline at) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
+}
+
+RedisConnection::RedisConnection(const RedisAddress& address, const RedisGreeting& greeting)
+    : greeting_(greeting), reader_(redisReaderCreate()) {
+  resolve(address);
+  if (!is_broken()) connect_next();
+}
+
+RedisConnection::~RedisConnection() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void RedisConnection::resolve(const RedisAddress& address) {
+  if (address.port == 0) {
+    Endpoint endpoint{};
+    auto* path = reinterpret_cast<sockaddr_un*>(&endpoint.address);
+    if (address.host.size() >= sizeof path->sun_path)
+      return give_up("the socket's path is too long");
+    path->sun_family = AF_UNIX;
+    std::copy(address.host.begin(), address.host.end(), path->sun_path);
+    endpoint.size = sizeof(sockaddr_un);
+    endpoint.family = AF_UNIX;
+    endpoints_.push_back(endpoint);
+    return;
+  }
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(address.port);
+  const int error = ::getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found);
+  if (error != 0) return give_up("its name is not found: " + std::string(::gai_strerror(error)));
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    Endpoint endpoint{};
+    ::memcpy(&endpoint.address, at->ai_addr, at->ai_addrlen);
+    endpoint.size = at->ai_addrlen;
+    endpoint.family = at->ai_family;
+    endpoints_.insert(endpoints_.begin(), endpoint);
+  }
+  ::freeaddrinfo(found);
+}
+
+void RedisConnection::connect_next() {
+  while (!endpoints_.empty()) {
+    const Endpoint endpoint = endpoints_.back();
+    endpoints_.pop_back();
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = ::socket(endpoint.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd_ < 0) return give_up(error_text(errno));
+    if (endpoint.family != AF_UNIX) {
+      const int on = 1;
+      ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      ::setsockopt(fd_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    }
+    const auto* address = reinterpret_cast<const sockaddr*>(&endpoint.address);
+    if (::connect(fd_, address, endpoint.size) == 0) return greet();
+    if (errno == EINPROGRESS) return;
+    trouble_ = error_text(errno);
+  }
+  give_up(trouble_);
+}
+
+void RedisConnection::finish_connecting() {
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error == 0) return greet();
+  trouble_ = error_text(error);
+  connect_next();
+}
+
+void RedisConnection::greet() {
+  phase_ = Phase::greeting;
+  if (!greeting_.password.empty()) {
+    if (greeting_.user.empty()) {
+      append_command(out_, {"AUTH", greeting_.password});
+    } else {
+      append_command(out_, {"AUTH", greeting_.user, greeting_.password});
+    }
+    ++awaited_;
+  }
+  if (greeting_.database != 0) {
+    append_command(out_, {"SELECT", std::to_string(greeting_.database)});
+    ++awaited_;
+  }
+  append_command(out_, {"TIME"});
+  append_command(out_, {"ROLE"});
+  awaited_ += 2;
+  write_some();
+}
+
+void RedisConnection::check_greeting() {
+  if (replies_.size() < awaited_) return;
+  const RedisValue role = replies_.back().value();
+  const RedisValue time = replies_[replies_.size() - 2].value();
+  for (std::size_t i = 0; i + 1 < replies_.size(); ++i) {
+    if (replies_[i].value().is_error()) return give_up(std::string(replies_[i].value().text()));
+  }
+  // A server that keeps its role to itself (ACL) will say READONLY in time.
+  if (!greeting_.replica_is_fine && role[0].text() == "slave") {
+    return give_up("READONLY it is a replica of " + std::string(role[1].text()) + ":" +
+                   std::to_string(role[2].integer()));
+  }
+  std::int64_t seconds = 0;
+  std::int64_t microseconds = 0;
+  const std::string_view whole = time[0].text();
+  const std::string_view part = time[1].text();
+  std::from_chars(whole.data(), whole.data() + whole.size(), seconds);
+  std::from_chars(part.data(), part.data() + part.size(), microseconds);
+  if (seconds == 0) return give_up("it does not tell the time");
+  set_server_time(seconds * 1000 + microseconds / 1000);
+  replies_.clear();
+  awaited_ = 0;
+  phase_ = Phase::ready;
+}
+
+void RedisConnection::set_server_time(TimestampMs server_now) {
+  clock_offset_ms_ = server_now - steady_ms(std::chrono::steady_clock::now());
+}
+
+void RedisConnection::give_up(std::string trouble) {
+  phase_ = Phase::broken;
+  trouble_ = std::move(trouble);
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+bool RedisConnection::was_closed() const {
+  char byte = 0;
+  const ssize_t got = ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+void RedisConnection::send(std::string_view wire, std::size_t replies) {
+  ONCEKEY_ASSERT(is_ready());
+  out_.append(wire);
+  awaited_ += replies;
+}
+
+bool RedisConnection::is_settled() const {
+  return is_broken() || (is_ready() && replies_.size() >= awaited_);
+}
+
+std::vector<RedisReply> RedisConnection::take_replies() {
+  std::vector<RedisReply> taken = std::move(replies_);
+  replies_.clear();
+  awaited_ -= taken.size();
+  return taken;
+}
+
+short RedisConnection::wanted() const {
+  if (phase_ == Phase::connecting) return POLLOUT;
+  return static_cast<short>(out_sent_ < out_.size() ? POLLIN | POLLOUT : POLLIN);
+}
+
+void RedisConnection::progress(short events) {
+  if (phase_ == Phase::connecting) return finish_connecting();
+  if ((events & POLLOUT) != 0) write_some();
+  if (!is_broken() && (events & (POLLIN | POLLHUP | POLLERR)) != 0) read_some();
+}
+
+void RedisConnection::write_some() {
+  while (out_sent_ < out_.size()) {
+    const ssize_t sent =
+        ::send(fd_, out_.data() + out_sent_, out_.size() - out_sent_, MSG_NOSIGNAL);
+    if (sent > 0) {
+      out_sent_ += static_cast<std::size_t>(sent);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      return;
+    } else if (errno != EINTR) {
+      const std::string why = error_text(errno);
+      read_some();  // it may have said why before it left
+      if (!is_broken()) give_up("the connection broke: " + why);
+      return;
+    }
+  }
+  out_.clear();
+  out_sent_ = 0;
+}
+
+void RedisConnection::read_some() {
+  static thread_local std::vector<char> buffer(read_size);
+  const ssize_t got = ::recv(fd_, buffer.data(), buffer.size(), 0);
+  if (got < 0) {
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return;
+    return give_up("the connection broke: " + error_text(errno));
+  }
+  if (got == 0) return give_up("it closed the connection");
+  redisReaderFeed(reader_.get(), buffer.data(), static_cast<std::size_t>(got));
+  for (;;) {
+    void* reply = nullptr;
+    if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {
+      return give_up("it does not speak the Redis protocol: " + std::string(reader_->errstr));
+    }
+    if (reply == nullptr) break;
+    replies_.emplace_back(reply);
+  }
+  if (phase_ == Phase::greeting) return check_greeting();
+  if (replies_.size() > awaited_) give_up("it sent a reply that nobody asked for");
+}
+
+void drive(std::span<RedisConnection* const> connections, RedisDeadline deadline) {
+  std::vector<pollfd> polled;
+  std::vector<RedisConnection*> waiting;
+  for (RedisConnection* connection : connections) {
+    if (connection->is_ready()) connection->write_some();
+  }
+  for (;;) {
+    polled.clear();
+    waiting.clear();
+    for (RedisConnection* connection : connections) {
+      if (connection->is_settled()) continue;
+      waiting.push_back(connection);
+      polled.push_back({connection->fd_, connection->wanted(), 0});
+    }
+    if (waiting.empty()) return;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return;
+    ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+      if (polled[i].revents != 0) waiting[i]->progress(polled[i].revents);
+    }
+  }
+}
+
+}  // namespace oncekey::store

@@ -1,0 +1,103 @@
+// One connection to a Redis server that never waits by itself: drive() moves any number of them on
+// until a deadline.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncekey/record.h"
+#include "store/redis_reply.h"
+#include "store/redis_url.h"
+
+namespace oncekey::store {
+
+using RedisDeadline = std::chrono::steady_clock::time_point;
+
+// Milliseconds of the clock that deadlines are measured by.
+std::int64_t steady_ms(RedisDeadline at);
+
+struct RedisGreeting {
+  std::string user;
+  std::string password;
+  int database = 0;
+  bool replica_is_fine = false;  // cluster: whoever holds the slot says so itself
+};
+
+class RedisConnection {
+ public:
+  // Begins to connect. A host's name is looked up at once, which takes as long as the system's
+  // resolver takes.
+  RedisConnection(const RedisAddress& address, const RedisGreeting& greeting);
+  ~RedisConnection();
+  RedisConnection(const RedisConnection&) = delete;
+  RedisConnection& operator=(const RedisConnection&) = delete;
+
+  // Nothing else is sent before the server has accepted the greeting, so what was asked of a
+  // server that never said a word cannot be in doubt.
+  bool is_ready() const { return phase_ == Phase::ready; }
+  bool is_broken() const { return phase_ == Phase::broken; }
+  const std::string& trouble() const { return trouble_; }  // broken only
+
+  // The server closed it while nothing was under way, as at a restart.
+  bool was_closed() const;
+
+  // Only when ready: commands as they go over the wire, and how many replies they will have.
+  void send(std::string_view wire, std::size_t replies);
+  bool is_settled() const;  // ready and answered, or broken
+  // In the order of the commands; fewer than commands when the connection broke or is still busy.
+  std::vector<RedisReply> take_replies();
+
+  // A server that did not answer in time will answer something else later: it must not be reused.
+  void give_up(std::string trouble);
+
+  // What the server's clock shows when ours shows `at`.
+  TimestampMs server_time_at(RedisDeadline at) const { return clock_offset_ms_ + steady_ms(at); }
+  void set_server_time(TimestampMs server_now);
+
+  friend void drive(std::span<RedisConnection* const> connections, RedisDeadline deadline);
+
+ private:
+  enum class Phase { connecting, greeting, ready, broken };
+  struct Endpoint {
+    sockaddr_storage address;
+    socklen_t size;
+    int family;
+  };
+  struct FreeReader {
+    void operator()(redisReader* reader) const { redisReaderFree(reader); }
+  };
+
+  void resolve(const RedisAddress& address);
+  void connect_next();
+  void finish_connecting();
+  void greet();
+  void check_greeting();
+  short wanted() const;
+  void progress(short events);
+  void write_some();
+  void read_some();
+
+  RedisGreeting greeting_;
+  Phase phase_ = Phase::connecting;
+  std::vector<Endpoint> endpoints_;  // not tried yet, last first
+  int fd_ = -1;
+  std::string out_;
+  std::size_t out_sent_ = 0;
+  std::unique_ptr<redisReader, FreeReader> reader_;
+  std::vector<RedisReply> replies_;
+  std::size_t awaited_ = 0;
+  TimestampMs clock_offset_ms_ = 0;
+  std::string trouble_;
+};
+
+// Until every connection is settled, or the deadline.
+void drive(std::span<RedisConnection* const> connections, RedisDeadline deadline);
+
+}  // namespace oncekey::store

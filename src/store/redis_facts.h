@@ -1,0 +1,16 @@
+// What `oncekey check` says about a Redis.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "oncekey/result.h"
+#include "store/facts.h"
+#include "store/redis.h"
+
+namespace oncekey::store {
+
+// Connects. The error says why it could not.
+Result<std::vector<Fact>, std::string> redis_facts(const RedisOptions& options);
+
+}  // namespace oncekey::store

@@ -1,0 +1,95 @@
+#include "store/redis_record.h"
+
+#include <algorithm>
+
+#include "store/bytes.h"
+#include "store/record_codec.h"
+
+namespace oncekey::store {
+namespace {
+
+constexpr std::uint8_t layout = 1;
+
+// The scripts' fixed-size numbers are little-endian.
+std::uint64_t read_number(ByteReader& in, std::size_t size) {
+  std::uint64_t number = 0;
+  const std::string_view bytes = in.raw(size);
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    number = number << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return number;
+}
+
+std::int64_t read_time(ByteReader& in) {
+  return static_cast<std::int64_t>(read_number(in, 6));
+}
+
+bool is_state(std::uint8_t number) {
+  return number >= static_cast<std::uint8_t>(State::in_progress) &&
+         number <= static_cast<std::uint8_t>(State::expired);
+}
+
+}  // namespace
+
+std::string redis_fence(Fence fence) {
+  std::string bytes;
+  for (int shift = 56; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(fence >> shift));
+  return bytes;
+}
+
+std::string redis_fingerprint(const Fingerprint& fingerprint) {
+  std::string bytes(1, static_cast<char>(fingerprint.version));
+  bytes.append(fingerprint.digest.begin(), fingerprint.digest.end());
+  return bytes;
+}
+
+std::string redis_request(const Reserve& reserve) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.text(reserve.method);
+  out.text(reserve.path);
+  out.text(reserve.owner);
+  return bytes;
+}
+
+std::optional<Record> decode_redis_record(std::string_view value, const RecordId& id) {
+  ByteReader in(value);
+  if (in.byte() != layout) return {};
+  const std::uint8_t state = in.byte();
+  if (!is_state(state)) return {};
+  Record record;
+  record.id = id;
+  record.state = static_cast<State>(state);
+  for (const char c : in.raw(8)) record.fence = record.fence << 8 | static_cast<unsigned char>(c);
+  record.fingerprint.version = in.byte();
+  const std::string_view digest = in.raw(record.fingerprint.digest.size());
+  std::copy(digest.begin(), digest.end(), record.fingerprint.digest.begin());
+  record.attempt = static_cast<std::uint32_t>(read_number(in, 4));
+  record.retention_ms = read_time(in);
+  record.tombstone_ms = read_time(in);
+  record.created_at = read_time(in);
+  const TimestampMs since = read_time(in);
+  record.expires_at = read_time(in);
+  if (record.state == State::in_progress) record.locked_until = since;
+  if (record.state == State::unknown) record.reconcile_after = since;
+  if (record.state == State::completed || record.state == State::expired) {
+    record.completed_at = since;
+  }
+  const std::size_t request_size = read_number(in, 3);
+  const std::size_t recovery_size = read_number(in, 3);
+  const std::size_t error_size = read_number(in, 3);
+  ByteReader request(in.raw(request_size));
+  record.method = request.text();
+  record.path = request.text();
+  record.owner = request.text();
+  record.recovery_point = in.raw(recovery_size);
+  record.last_error = in.raw(error_size);
+  if (!in.ok() || !request.ok()) return {};
+  if (record.state == State::completed && !in.at_end()) {
+    record.response = decode_response(in.rest());
+    if (record.response == nullptr) return {};
+  }
+  return record;
+}
+
+}  // namespace oncekey::store

@@ -1,0 +1,21 @@
+// Records as the scripts write them (lua/record.lua), read again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "oncekey/record.h"
+#include "oncekey/store.h"
+
+namespace oncekey::store {
+
+// Empty: damaged, or of a later version. The id is not part of the value.
+std::optional<Record> decode_redis_record(std::string_view value, const RecordId& id);
+
+// What the scripts take as arguments.
+std::string redis_fence(Fence fence);
+std::string redis_fingerprint(const Fingerprint& fingerprint);
+std::string redis_request(const Reserve& reserve);
+
+}  // namespace oncekey::store

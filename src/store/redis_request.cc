@@ -1,0 +1,257 @@
+#include "store/redis_request.h"
+
+#include "boundary/decide.h"
+#include "store/execution.h"
+#include "store/record_codec.h"
+#include "store/redis_record.h"
+
+namespace oncekey::store {
+namespace {
+
+constexpr const char* not_understood = "Redis: an answer that is not understood";
+
+const RecordId* id_of(const Operation& operation) {
+  struct {
+    const RecordId* operator()(const Reserve& op) const { return &op.id; }
+    const RecordId* operator()(const Settle& op) const { return &op.id; }
+    const RecordId* operator()(const Resolve& op) const { return &op.id; }
+    const RecordId* operator()(const Heartbeat& op) const { return &op.id; }
+    const RecordId* operator()(const Get& op) const { return &op.id; }
+    const RecordId* operator()(const List&) const { return nullptr; }
+    const RecordId* operator()(const Sweep&) const { return nullptr; }
+    const RecordId* operator()(const Reap&) const { return nullptr; }
+  } id;
+  return std::visit(id, operation);
+}
+
+// {0, now, record}: nothing was changed. Empty: it does not look like that.
+struct Unchanged {
+  TimestampMs now = 0;
+  std::optional<Record> record;  // empty: there is none
+};
+std::optional<Unchanged> unchanged(RedisValue now, RedisValue value, const RecordId& id) {
+  if (!now.is_integer() || !value.is_text()) return {};
+  Unchanged read{.now = now.integer(), .record = {}};
+  if (value.text().empty()) return read;
+  read.record = decode_redis_record(value.text(), id);
+  if (!read.record) return {};
+  return read;
+}
+
+bool was_changed(const RedisCommand& answered) {
+  const RedisValue reply = answered.reply.value();
+  return reply[0].is_integer() && reply[0].integer() == 1;
+}
+
+}  // namespace
+
+RedisEngine::Request::Request(RedisEngine& engine, Operation& operation)
+    : engine_(engine), operation_(operation), id_(id_of(operation)) {
+  append_id(encoded_id_, *id_);
+  hash_ = redis_hash_of(encoded_id_);
+  partition_ = &engine.keys_.of(encoded_id_);
+  const bool has_fence =
+      std::holds_alternative<Reserve>(operation) || std::holds_alternative<Resolve>(operation);
+  if (has_fence) fence_ = engine.fences_.next();
+}
+
+RedisCommand RedisEngine::Request::command() const {
+  RedisCommand command;
+  struct {
+    const Request& request;
+    RedisCommand& command;
+    void operator()(const Reserve& op) const { request.ask(command, op); }
+    void operator()(const Settle& op) const { request.ask(command, op); }
+    void operator()(const Resolve& op) const { request.ask(command, op); }
+    void operator()(const Heartbeat& op) const { request.ask(command, op); }
+    void operator()(const Get& op) const { request.ask(command, op); }
+    void operator()(const List&) const {}
+    void operator()(const Sweep&) const {}
+    void operator()(const Reap&) const {}
+  } ask{*this, command};
+  std::visit(ask, operation_);
+  return command;
+}
+
+void RedisEngine::Request::begin(RedisCommand& command,
+                                 std::initializer_list<std::string_view> indexes) const {
+  command.must_be_replicated = !std::holds_alternative<Get>(operation_);
+  command.word(static_cast<std::int64_t>(1 + indexes.size()));
+  command.word(partition_->records + encoded_id_);
+  for (const std::string_view index : indexes) command.word(index);
+}
+
+void RedisEngine::Request::ask(RedisCommand& command, const Reserve& reserve) const {
+  command = engine_.command_of(engine_.scripts_.reserve, *partition_);
+  begin(command, {partition_->leases, partition_->failed, partition_->due});
+  command.word(redis_fence(fence_));
+  command.word(redis_fingerprint(reserve.fingerprint));
+  command.word(reserve.lease_ms);
+  command.word(reserve.retention_ms);
+  command.word(reserve.tombstone_ms);
+  command.word(redis_request(reserve));
+  command.must_begin_in_time = true;
+}
+
+void RedisEngine::Request::ask_verdict(RedisCommand& command, const Verdict& verdict) const {
+  if (const auto* completed = std::get_if<SettleCompleted>(&verdict)) {
+    std::string answer;
+    if (completed->response != nullptr) append_response(answer, *completed->response);
+    command.word(static_cast<std::int64_t>(State::completed));
+    command.word(answer);
+    command.word("0");
+  } else if (const auto* failed = std::get_if<SettleFailed>(&verdict)) {
+    command.word(static_cast<std::int64_t>(State::failed_retryable));
+    command.word(failed->error);
+    command.word("0");
+  } else if (const auto* unknown = std::get_if<SettleUnknown>(&verdict)) {
+    command.word(static_cast<std::int64_t>(State::unknown));
+    command.word(unknown->error);
+    command.word(unknown->reconcile_in_ms);
+  }
+}
+
+void RedisEngine::Request::ask(RedisCommand& command, const Settle& settle) const {
+  command = engine_.command_of(engine_.scripts_.settle, *partition_);
+  begin(command, {partition_->leases, partition_->unknown, partition_->failed, partition_->due});
+  command.word(redis_fence(settle.fence));
+  ask_verdict(command, settle.verdict);
+}
+
+void RedisEngine::Request::ask(RedisCommand& command, const Resolve& resolve) const {
+  command = engine_.command_of(engine_.scripts_.resolve, *partition_);
+  begin(command, {partition_->leases, partition_->unknown, partition_->failed, partition_->due});
+  command.word(redis_fence(fence_));
+  ask_verdict(command, resolve.verdict);
+}
+
+void RedisEngine::Request::ask(RedisCommand& command, const Heartbeat& heartbeat) const {
+  command = engine_.command_of(engine_.scripts_.heartbeat, *partition_);
+  begin(command, {partition_->leases});
+  command.word(redis_fence(heartbeat.fence));
+  command.word(heartbeat.lease_ms);
+}
+
+void RedisEngine::Request::ask(RedisCommand& command, const Get&) const {
+  command = engine_.command_of(engine_.scripts_.get, *partition_);
+  begin(command, {});
+  command.word("1");
+}
+
+void RedisEngine::Request::understand(const RedisCommand& answered) {
+  if (!answered.is_good()) {
+    refuse(operation_, "Redis: " + answered.trouble);
+    const bool in_doubt = answered.in_doubt && std::holds_alternative<Reserve>(operation_);
+    if (in_doubt) engine_.options_.doubts->add({*id_, fence_, answered.last_moment});
+    return;
+  }
+  struct {
+    Request& request;
+    const RedisCommand& answered;
+    void operator()(Reserve& op) const { request.understand(answered, op); }
+    void operator()(Settle& op) const { request.understand(answered, op); }
+    void operator()(Resolve& op) const { request.understand(answered, op); }
+    void operator()(Heartbeat& op) const { request.understand(answered, op); }
+    void operator()(Get& op) const { request.understand(answered, op); }
+    void operator()(List&) const {}
+    void operator()(Sweep&) const {}
+    void operator()(Reap&) const {}
+  } understand_it{*this, answered};
+  std::visit(understand_it, operation_);
+}
+
+void RedisEngine::Request::understand(const RedisCommand& answered, Reserve& reserve) {
+  const RedisValue reply = answered.reply.value();
+  if (was_changed(answered)) {
+    if (!is_replicated(answered)) {
+      reserve.outcome = Unavailable{not_replicated(answered)};
+      // It was done, so it can be taken back at once: nothing can come later.
+      engine_.options_.doubts->add({*id_, fence_, 0});
+      engine_.has_to_take_back_ = true;
+      return;
+    }
+    reserve.outcome =
+        Execute{fence_, static_cast<std::uint32_t>(reply[1].integer()), reply[2].integer()};
+    return;
+  }
+  const auto found = unchanged(reply[1], reply[2], *id_);
+  if (!found || !found->record) {
+    reserve.outcome = Unavailable{not_understood};
+    return;
+  }
+  ReserveDecision decision = decide_reserve(&*found->record, reserve, found->now, fence_);
+  if (decision.next) {
+    reserve.outcome = Unavailable{not_understood};
+  } else if (std::holds_alternative<Replay>(decision.outcome) && !is_replicated(answered)) {
+    // A failover could take back what the client would have seen.
+    reserve.outcome = Unavailable{not_replicated(answered)};
+  } else {
+    reserve.outcome = std::move(decision.outcome);
+  }
+}
+
+template <class Op, class Decide>
+void RedisEngine::Request::understand_change(const RedisCommand& answered, Op& operation,
+                                             const Decide& decide) {
+  const RedisValue reply = answered.reply.value();
+  SettleOutcome outcome;
+  if (was_changed(answered)) {
+    outcome = Settled{reply[1].integer()};
+  } else {
+    const auto found = unchanged(reply[1], reply[2], *id_);
+    if (!found) {
+      operation.outcome = Unavailable{not_understood};
+      return;
+    }
+    SettleDecision decision = decide(found->record ? &*found->record : nullptr, found->now);
+    outcome = std::move(decision.outcome);
+    if (decision.next) outcome = Unavailable{not_understood};
+  }
+  if (std::holds_alternative<Settled>(outcome) && !is_replicated(answered)) {
+    outcome = Unavailable{not_replicated(answered)};
+  }
+  operation.outcome = std::move(outcome);
+}
+
+void RedisEngine::Request::understand(const RedisCommand& answered, Settle& settle) {
+  understand_change(answered, settle, [&](const Record* current, TimestampMs now) {
+    return decide_settle(current, settle, now);
+  });
+}
+
+void RedisEngine::Request::understand(const RedisCommand& answered, Resolve& resolve) {
+  understand_change(answered, resolve, [&](const Record* current, TimestampMs now) {
+    return decide_resolve(current, resolve, now, fence_);
+  });
+}
+
+void RedisEngine::Request::understand(const RedisCommand& answered, Heartbeat& heartbeat) {
+  understand_change(answered, heartbeat, [&](const Record* current, TimestampMs now) {
+    return decide_heartbeat(current, heartbeat, now);
+  });
+}
+
+void RedisEngine::Request::understand(const RedisCommand& answered, Get& get) {
+  const RedisValue reply = answered.reply.value();
+  auto found = unchanged(reply[0], reply[1], *id_);
+  if (!found) {
+    get.outcome = Unavailable{not_understood};
+    return;
+  }
+  if (found->record && is_gone(*found->record, found->now)) found->record.reset();
+  if (found->record) age(*found->record, found->now);
+  get.outcome = std::move(found->record);
+}
+
+bool RedisEngine::Request::is_replicated(const RedisCommand& answered) const {
+  const int wanted = engine_.router_.url().wait_replicas;
+  return wanted == 0 || answered.replicas >= wanted;
+}
+
+std::string RedisEngine::Request::not_replicated(const RedisCommand& answered) const {
+  return "Redis: only " + std::to_string(std::max(0, answered.replicas)) + " of " +
+         std::to_string(engine_.router_.url().wait_replicas) +
+         " replicas had it in time (wait, wait_timeout)";
+}
+
+}  // namespace oncekey::store

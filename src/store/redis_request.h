@@ -1,0 +1,49 @@
+// One operation on one key: what is asked of Redis, and what its answer means. The scripts decide
+// whether anything changes; where nothing does, the rules of boundary/decide.h read the record.
+#pragma once
+
+#include <optional>
+
+#include "store/redis.h"
+
+namespace oncekey::store {
+
+class RedisEngine::Request {
+ public:
+  Request(RedisEngine& engine, Operation& operation);
+
+  // Of the id, so that two requests for one key are noticed.
+  std::uint64_t hash() const { return hash_; }
+  RedisCommand command() const;
+  void understand(const RedisCommand& answered);
+
+ private:
+  void ask(RedisCommand& command, const Reserve& reserve) const;
+  void ask(RedisCommand& command, const Settle& settle) const;
+  void ask(RedisCommand& command, const Resolve& resolve) const;
+  void ask(RedisCommand& command, const Heartbeat& heartbeat) const;
+  void ask(RedisCommand& command, const Get& get) const;
+
+  void understand(const RedisCommand& answered, Reserve& reserve);
+  void understand(const RedisCommand& answered, Settle& settle);
+  void understand(const RedisCommand& answered, Resolve& resolve);
+  void understand(const RedisCommand& answered, Heartbeat& heartbeat);
+  void understand(const RedisCommand& answered, Get& get);
+  template <class Op, class Decide>
+  void understand_change(const RedisCommand& answered, Op& operation, const Decide& decide);
+
+  void begin(RedisCommand& command, std::initializer_list<std::string_view> indexes) const;
+  void ask_verdict(RedisCommand& command, const Verdict& verdict) const;
+  bool is_replicated(const RedisCommand& answered) const;
+  std::string not_replicated(const RedisCommand& answered) const;
+
+  RedisEngine& engine_;
+  Operation& operation_;
+  const RecordId* id_ = nullptr;
+  std::string encoded_id_;
+  std::uint64_t hash_ = 0;
+  const RedisPartition* partition_ = nullptr;
+  Fence fence_ = 0;  // what a reserve or resolve gets
+};
+
+}  // namespace oncekey::store

@@ -1,0 +1,214 @@
+#include "store/redis_router.h"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+#include <utility>
+
+#include "store/redis_router_node.h"
+
+namespace oncekey::store {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Answers with which a command has certainly not been done.
+constexpr std::string_view not_done[] = {
+    "OOM",      "MISCONF",    "READONLY",   "LOADING", "BUSY",     "CLUSTERDOWN",
+    "TRYAGAIN", "MASTERDOWN", "NOAUTH",     "NOPERM",  "NOSCRIPT", "MOVED",
+    "ASK",      "CROSSSLOT",  "NOREPLICAS", "LATE",    "EARLY"};
+
+// Answers that may be another one soon.
+constexpr std::string_view passing[] = {"READONLY",    "LOADING",  "BUSY",
+                                        "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN"};
+
+template <std::size_t size>
+bool is_among(std::string_view code, const std::string_view (&codes)[size]) {
+  return std::find(std::begin(codes), std::end(codes), code) != std::end(codes);
+}
+
+std::string_view first_word(std::string_view text) {
+  return text.substr(0, text.find_first_of(" \r\n"));
+}
+
+// Up to version 6.2 a script's error is wrapped: "ERR Error running script …: -OOM command …".
+std::string_view code_of(std::string_view error) {
+  const std::string_view code = first_word(error);
+  if (code != "ERR") return code;
+  for (std::size_t dash = error.find(" -"); dash != error.npos; dash = error.find(" -", dash + 1)) {
+    const std::string_view inner = first_word(error.substr(dash + 2));
+    if (is_among(inner, not_done)) return inner;
+  }
+  return code;
+}
+
+// "MOVED 3999 127.0.0.1:6381": the port follows the last colon. A server that does not know its
+// own address leaves the host out.
+std::optional<RedisAddress> redirection(std::string_view error, const RedisAddress& from) {
+  const std::size_t space = error.rfind(' ');
+  const std::size_t colon = error.rfind(':');
+  if (space == error.npos || colon == error.npos || colon < space) return {};
+  RedisAddress address;
+  address.host = error.substr(space + 1, colon - space - 1);
+  if (address.host.empty()) address.host = from.host;
+  const std::string_view port = error.substr(colon + 1);
+  const auto parsed = std::from_chars(port.data(), port.data() + port.size(), address.port);
+  if (parsed.ec != std::errc()) return {};
+  return address;
+}
+
+}  // namespace
+
+// The commands that have no final outcome yet.
+struct RedisRouter::Round {
+  std::vector<RedisCommand*> commands;
+  std::vector<RedisCommand*> again;
+  bool needs_a_pause = false;
+};
+
+RedisRouter::RedisRouter(RedisUrl url, RedisRouterOptions options)
+    : url_(std::move(url)),
+      options_(options),
+      greeting_{.user = url_.user,
+                .password = url_.password,
+                .database = url_.database,
+                .replica_is_fine = url_.cluster} {
+  owners_.fill(nobody);
+}
+
+RedisRouter::~RedisRouter() = default;
+
+void RedisRouter::run(std::span<RedisCommand> commands, RedisDeadline deadline) {
+  Round round;
+  for (RedisCommand& command : commands) round.commands.push_back(&command);
+  for (auto& [address, node] : nodes_) node->was_down = node->failures > 0;
+  was_down_ = is_down_;
+  failures_in_run_ = 0;
+  milliseconds pause(options_.pause_min_ms);
+  for (int rounds = 0; !round.commands.empty(); ++rounds) {
+    if (url_.cluster && map_is_stale_) refresh_map(deadline);
+    play(round, deadline);
+    std::swap(round.commands, round.again);
+    round.again.clear();
+    if (round.commands.empty()) return;
+    const auto now = steady_clock::now();
+    if (now >= deadline) return;
+    if (!round.needs_a_pause && rounds < redirections_max) continue;
+    round.needs_a_pause = false;
+    if (now + pause >= deadline) return;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, milliseconds(options_.pause_max_ms));
+  }
+}
+
+void RedisRouter::play(Round& round, RedisDeadline deadline) {
+  std::vector<Node*> nodes;
+  for (RedisCommand* command : round.commands) {
+    Node* node = owner_of(*command);
+    if (node == nullptr) {
+      command->trouble = map_trouble();
+      if (was_down_ && masters_.empty()) continue;
+      round.again.push_back(command);
+      round.needs_a_pause = true;
+      continue;
+    }
+    if (node->commands.empty()) nodes.push_back(node);
+    node->commands.push_back(command);
+  }
+  connect(nodes, deadline);
+  std::vector<RedisConnection*> busy;
+  for (Node* node : nodes) {
+    if (!node->is_ready()) continue;
+    send(*node, deadline);
+    busy.push_back(node->connection.get());
+  }
+  drive(busy, deadline);
+  // Commands keep their order where they have to be sent again.
+  for (Node* node : nodes) {
+    node->take_replies();
+    for (RedisCommand* command : node->commands) judge(round, *command, *node);
+    if (node->connection && node->connection->is_broken()) {
+      failed(*node, node->connection->trouble());
+    } else if (node->is_ready()) {
+      node->failures = 0;
+      is_down_ = false;
+    }
+    node->commands.clear();
+  }
+}
+
+void RedisRouter::send(Node& node, RedisDeadline deadline) {
+  std::string wire;
+  std::size_t replies = 0;
+  const TimestampMs last_moment = node.connection->server_time_at(deadline);
+  node.waits = false;
+  for (RedisCommand* command : node.commands) {
+    if (command->must_be_replicated && url_.wait_replicas > 0) node.waits = true;
+    if (command->asking) {
+      append_command(wire, {"ASKING"});
+      ++replies;
+    }
+    node.append(wire, *command, last_moment);
+    ++replies;
+  }
+  if (node.waits) {
+    append_command(
+        wire, {"WAIT", std::to_string(url_.wait_replicas), std::to_string(url_.wait_timeout_ms)});
+    ++replies;
+  }
+  node.connection->send(wire, replies);
+  node.was_sent = true;
+}
+
+void RedisRouter::judge(Round& round, RedisCommand& command, Node& node) {
+  command.reply = node.next_reply(command.asking);
+  command.replicas = node.replicas;
+  if (command.is_good()) {
+    command.in_doubt = false;
+    command.trouble.clear();
+    return;
+  }
+  if (command.reply) return judge_error(round, command, node);
+
+  command.trouble = to_string(node.address) + ": " + node.trouble();
+  if (node.was_sent) command.in_doubt = true;
+  if (is_hopeless(node)) return;
+  round.again.push_back(&command);
+  round.needs_a_pause = true;
+}
+
+void RedisRouter::judge_error(Round& round, RedisCommand& command, Node& node) {
+  const std::string error(command.reply.value().text());
+  const std::string_view code = code_of(error);
+  command.trouble = to_string(node.address) + ": " + error;
+  const bool was_asking = std::exchange(command.asking, false);
+  if (was_asking) command.server.reset();
+  if (code == "MOVED" || code == "ASK") {
+    const auto to = redirection(error, node.address);
+    if (!to || !url_.cluster) return;
+    if (code == "ASK") {
+      command.server = to;
+      command.asking = true;
+    } else {
+      own_slot(command.slot, *to);
+      map_is_stale_ = true;
+    }
+    round.again.push_back(&command);
+  } else if (code == "NOSCRIPT" && command.script != nullptr) {
+    node.forget_script(*command.script);
+    round.again.push_back(&command);
+  } else if (code == "LATE") {
+    node.set_server_time(error);
+    round.again.push_back(&command);
+  } else if (is_among(code, passing)) {
+    if (code == "READONLY") node.drop("READONLY: it has become a replica");
+    map_is_stale_ = true;
+    round.again.push_back(&command);
+    round.needs_a_pause = true;
+  } else if (!is_among(code, not_done)) {
+    command.in_doubt = true;
+  }
+}
+
+}  // namespace oncekey::store

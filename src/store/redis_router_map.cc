@@ -1,0 +1,167 @@
+// Which server owns which slot, and how to reach it.
+#include <algorithm>
+
+#include "store/redis_router.h"
+#include "store/redis_router_node.h"
+
+namespace oncekey::store {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// While a cluster elects a new master its map does not change for seconds.
+constexpr milliseconds map_pause{50};
+
+}  // namespace
+
+RedisRouter::Node& RedisRouter::node_at(const RedisAddress& address) {
+  auto& node = nodes_[address];
+  if (!node) {
+    node = std::make_unique<Node>();
+    node->address = address;
+  }
+  return *node;
+}
+
+RedisRouter::Node* RedisRouter::owner_of(const RedisCommand& command) {
+  if (command.server) return &node_at(*command.server);
+  if (!url_.cluster) return &node_at(url_.addresses[current_]);
+  const std::uint16_t owner = owners_[static_cast<std::size_t>(command.slot)];
+  return owner == nobody ? nullptr : &node_at(masters_[owner]);
+}
+
+void RedisRouter::own_slot(int slot, const RedisAddress& address) {
+  auto found = std::find(masters_.begin(), masters_.end(), address);
+  if (found == masters_.end()) found = masters_.insert(masters_.end(), address);
+  owners_[static_cast<std::size_t>(slot)] = static_cast<std::uint16_t>(found - masters_.begin());
+}
+
+std::vector<RedisAddress> RedisRouter::masters(RedisDeadline deadline) {
+  if (url_.cluster) {
+    if (!refresh_map(deadline)) return {};
+    return masters_;
+  }
+  // Of several servers the one that accepts writes.
+  RedisCommand ping;
+  ping.word("PING");
+  run({&ping, 1}, deadline);
+  if (!ping.is_good()) return {};
+  return {url_.addresses[current_]};
+}
+
+bool RedisRouter::refresh_map(RedisDeadline deadline) {
+  const auto now = steady_clock::now();
+  if (!masters_.empty() && now - map_read_at_ < map_pause) return false;
+  map_read_at_ = now;
+  std::vector<Node*> nodes;
+  for (auto& [address, node] : nodes_) nodes.push_back(node.get());
+  for (const RedisAddress& address : url_.addresses) {
+    Node* node = &node_at(address);
+    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
+  }
+  // Those that answered last first: one that is cut off does not know what has changed.
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [](const Node* a, const Node* b) { return a->is_ready() > b->is_ready(); });
+  for (Node* node : nodes) {
+    if (steady_clock::now() >= deadline) return false;
+    if (read_map(*node, deadline)) return true;
+  }
+  is_down_ = true;
+  return false;
+}
+
+std::string RedisRouter::map_trouble() const {
+  if (!masters_.empty()) return "no server of the cluster holds the key's slot";
+  std::string all = "no server of the cluster tells who holds which slot";
+  for (const auto& [address, node] : nodes_) {
+    all += "; " + to_string(address) + ": " + node->trouble();
+  }
+  return all;
+}
+
+bool RedisRouter::read_map(Node& node, RedisDeadline deadline) {
+  deadline = std::min(deadline, steady_clock::now() + milliseconds(options_.connect_ms));
+  Node* const nodes[] = {&node};
+  connect(nodes, deadline);
+  if (!node.is_ready()) {
+    if (node.connection) failed(node, node.connection->trouble());
+    return false;
+  }
+  std::string wire;
+  append_command(wire, {"CLUSTER", "SLOTS"});
+  node.connection->send(wire, 1);
+  RedisConnection* const connections[] = {node.connection.get()};
+  drive(connections, deadline);
+  if (!node.connection->is_settled()) node.connection->give_up("no answer in time");
+  if (node.connection->is_broken()) {
+    failed(node, node.connection->trouble());
+    return false;
+  }
+  const std::vector<RedisReply> replies = node.connection->take_replies();
+  const RedisValue ranges = replies[0].value();
+  if (!ranges.is_array() || ranges.size() == 0) {
+    node.last_trouble = ranges.is_error() ? std::string(ranges.text()) : "it serves no slots";
+    return false;
+  }
+  masters_.clear();
+  owners_.fill(nobody);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const RedisValue range = ranges[i];
+    const RedisValue master = range[2];
+    RedisAddress address{std::string(master[0].text()),
+                         static_cast<std::uint16_t>(master[1].integer())};
+    if (address.host.empty() || address.host == "?") address.host = node.address.host;
+    const std::int64_t last = std::min<std::int64_t>(range[1].integer(), redis_slots - 1);
+    for (std::int64_t slot = std::max<std::int64_t>(0, range[0].integer()); slot <= last; ++slot) {
+      own_slot(static_cast<int>(slot), address);
+    }
+  }
+  map_is_stale_ = false;
+  return true;
+}
+
+void RedisRouter::connect(std::span<Node* const> nodes, RedisDeadline deadline) {
+  const auto now = steady_clock::now();
+  std::vector<Node*> waiting;
+  std::vector<RedisConnection*> connections;
+  for (Node* node : nodes) {
+    node->begin_round();
+    if (node->is_ready() && !node->connection->was_closed()) continue;
+    node->connection.reset();
+    node->known_scripts = 0;
+    if (now < node->next_attempt) continue;
+    node->connection = std::make_unique<RedisConnection>(node->address, greeting_);
+    waiting.push_back(node);
+    connections.push_back(node->connection.get());
+  }
+  if (waiting.empty()) return;
+  drive(connections, std::min(deadline, now + milliseconds(options_.connect_ms)));
+  for (Node* node : waiting) {
+    if (!node->connection->is_ready()) node->drop("it does not answer");
+  }
+}
+
+void RedisRouter::failed(Node& node, const std::string& trouble) {
+  DurationMs pause = options_.pause_min_ms;
+  for (int i = 0; i < node.failures && pause < options_.pause_max_ms; ++i) pause *= 2;
+  node.next_attempt = steady_clock::now() + milliseconds(std::min(pause, options_.pause_max_ms));
+  ++node.failures;
+  node.last_trouble = trouble;
+  node.connection.reset();
+  node.known_scripts = 0;
+  map_is_stale_ = true;
+  if (!url_.cluster) {
+    ++failures_in_run_;
+    is_down_ = true;
+    current_ = (current_ + 1) % url_.addresses.size();
+  }
+}
+
+bool RedisRouter::is_hopeless(const Node& node) const {
+  if (node.was_sent) return false;
+  if (url_.cluster) return node.was_down;
+  return was_down_ && failures_in_run_ + 1 >= url_.addresses.size();
+}
+
+}  // namespace oncekey::store

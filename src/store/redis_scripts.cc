@@ -1,0 +1,62 @@
+#include "store/redis_scripts.h"
+
+#include <openssl/evp.h>
+
+#include "oncekey/assert.h"
+#include "store/lua/caller_clock_lua.h"
+#include "store/lua/due_lua.h"
+#include "store/lua/get_lua.h"
+#include "store/lua/heartbeat_lua.h"
+#include "store/lua/reap_lua.h"
+#include "store/lua/record_lua.h"
+#include "store/lua/reserve_lua.h"
+#include "store/lua/resolve_lua.h"
+#include "store/lua/server_clock_lua.h"
+#include "store/lua/settle_lua.h"
+#include "store/lua/sweep_lua.h"
+#include "store/lua/verdict_lua.h"
+#include "store/lua/withdraw_lua.h"
+
+namespace oncekey::store {
+namespace {
+
+// Redis knows a script by the SHA-1 of its text, in hexadecimal.
+std::string sha_of(const std::string& text) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  const int done = EVP_Digest(text.data(), text.size(), digest, &size, EVP_sha1(), nullptr);
+  ONCEKEY_ASSERT(done == 1);
+  constexpr char digits[] = "0123456789abcdef";
+  std::string hex;
+  for (unsigned i = 0; i < size; ++i) {
+    hex.push_back(digits[digest[i] >> 4]);
+    hex.push_back(digits[digest[i] & 15]);
+  }
+  return hex;
+}
+
+RedisScript script(int number, const char* name, std::string text) {
+  RedisScript made{.name = name, .text = std::move(text), .sha = "", .number = number};
+  made.sha = sha_of(made.text);
+  return made;
+}
+
+}  // namespace
+
+RedisScripts::RedisScripts(Clock clock) {
+  const std::string start =
+      std::string(clock == Clock::server ? server_clock_lua : caller_clock_lua) +
+      std::string(record_lua);
+  const std::string with_verdict = start + std::string(verdict_lua);
+  reserve = script(0, "reserve", start + std::string(reserve_lua));
+  settle = script(1, "settle", with_verdict + std::string(settle_lua));
+  resolve = script(2, "resolve", with_verdict + std::string(resolve_lua));
+  heartbeat = script(3, "heartbeat", start + std::string(heartbeat_lua));
+  get = script(4, "get", start + std::string(get_lua));
+  due = script(5, "due", start + std::string(due_lua));
+  sweep = script(6, "sweep", start + std::string(sweep_lua));
+  reap = script(7, "reap", start + std::string(reap_lua));
+  withdraw = script(8, "withdraw", start + std::string(withdraw_lua));
+}
+
+}  // namespace oncekey::store

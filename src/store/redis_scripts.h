@@ -1,0 +1,26 @@
+// The scripts of lua/, put together: the clock, how records look, and one operation each.
+#pragma once
+
+#include "store/redis_command.h"
+
+namespace oncekey::store {
+
+struct RedisScripts {
+  enum class Clock {
+    server,  // Redis has the time
+    caller,  // for tests that move it by hand: the last argument of every script
+  };
+  explicit RedisScripts(Clock clock);
+
+  RedisScript reserve;
+  RedisScript settle;
+  RedisScript resolve;
+  RedisScript heartbeat;
+  RedisScript get;
+  RedisScript due;
+  RedisScript sweep;
+  RedisScript reap;
+  RedisScript withdraw;
+};
+
+}  // namespace oncekey::store
