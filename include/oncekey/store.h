@@ -164,6 +164,8 @@ struct EngineStats {
   std::uint64_t settled_estimate = 0;  // completed and tombstones; may be a guess
   std::uint64_t syncs = 0;             // how often the engine forced its log to disk
   std::uint64_t statements = 0;        // sent to the store's server, by this engine
+  std::uint64_t cache_hits = 0;  // tiered, all lanes: replays that did not ask the deciding store
+  std::uint64_t cache_failures = 0;  // tiered, all lanes: batches that the cache did not answer
 };
 
 struct EngineInfo {

@@ -1,9 +1,13 @@
 #include "store/open.h"
 
+#include <chrono>
+
+#include "oncekey/assert.h"
 #include "store/memory.h"
 #include "store/postgres.h"
 #include "store/redis.h"
 #include "store/rocksdb.h"
+#include "store/tiered.h"
 
 namespace oncekey::store {
 namespace {
@@ -47,6 +51,25 @@ Result<Store, std::string> open_redis(RedisOptions options) {
   return store;
 }
 
+TimestampMs steady_ms() {
+  const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(since_start).count();
+}
+
+// The lanes see Redis first; the background work (sweeping, reaping, operators) never does.
+Result<Store, std::string> open_tiered(const StoreUrl& url, const OpenOptions& options) {
+  auto store = open_postgres({url.postgres, options.timeout_ms});
+  if (!store) return store;
+  const auto memory = std::make_shared<TieredMemory>();
+  for (std::unique_ptr<Engine>& lane : store->lanes) {
+    auto cache = RedisCache::open(url.redis);
+    if (!cache) return cache.error();
+    lane = std::make_unique<TieredEngine>(
+        TieredParts{std::move(lane), std::move(*cache), memory, options.secret, steady_ms});
+  }
+  return store;
+}
+
 }  // namespace
 
 Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& options) {
@@ -63,9 +86,10 @@ Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& op
     case StoreUrl::Kind::redis:
       return open_redis({.url = url.redis, .timeout_ms = options.timeout_ms});
     case StoreUrl::Kind::tiered:
-      break;
+      return open_tiered(url, options);
   }
-  return std::string("this store is not supported yet");
+  ONCEKEY_ASSERT(false);
+  return std::string();
 }
 
 Result<std::string, AgreementError> agree_on(const StoreUrl& url, std::string_view name,
@@ -80,7 +104,7 @@ Result<std::string, AgreementError> agree_on(const StoreUrl& url, std::string_vi
     if (!agreed) return AgreementError{agreed.error().message};
     return *agreed;
   }
-  return AgreementError{"this store is not supported yet"};
+  return AgreementError{"a store that is not shared has nobody to agree with"};
 }
 
 }  // namespace oncekey::store

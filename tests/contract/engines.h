@@ -13,6 +13,7 @@
 #include "postgres_engine.h"
 #include "redis_engine.h"
 #include "store/open.h"
+#include "tiered_engine.h"
 
 namespace oncekey::store {
 
@@ -60,6 +61,11 @@ inline std::vector<EngineUnderTest> all_engines() {
        .persists = true,
        .shared = true,
        .open = [](const std::string& folder, auto) { return open_clocked_redis(folder); }},
+      {.name = "tiered",
+       .persists = true,
+       .shared = true,
+       .open = [](const std::string& folder,
+                  auto clock) { return open_clocked_tiered(folder, std::move(clock)); }},
   };
 }
 

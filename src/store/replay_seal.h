@@ -1,0 +1,40 @@
+// Completed records as they are kept outside the store that decides: authenticated, and bound to
+// the record they belong to. Whoever can write to the cache can make an entry useless, never wrong.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "oncekey/record.h"
+
+struct evp_mac_ctx_st;
+
+namespace oncekey::store {
+
+// Used by one thread at a time.
+class ReplaySeal {
+ public:
+  explicit ReplaySeal(std::string_view secret);  // the deployment's
+  ~ReplaySeal();
+
+  // Under which name an id's entry is kept; tells nothing about the id to those without the secret.
+  std::string name(const RecordId& id);
+
+  std::string seal(const Record& completed);
+
+  // The record, if the bytes were sealed with the same secret for exactly this id.
+  std::optional<Record> open(const RecordId& id, std::string_view bytes);
+
+ private:
+  std::string hash(char purpose, const RecordId& id, std::string_view payload);
+
+  struct Free {
+    void operator()(evp_mac_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_mac_ctx_st, Free> keyed_;
+  std::string message_;  // kept to save its allocation
+};
+
+}  // namespace oncekey::store

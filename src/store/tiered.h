@@ -1,0 +1,83 @@
+// PostgreSQL decides, Redis remembers: a reserve whose key was completed before is answered from
+// Redis when it is there, and everything else goes to the engine that decides.
+//
+// Only completed records are kept in Redis. They never change, each entry is authenticated and
+// bound to its record (replay_seal.h), and another fingerprint is always judged by the deciding
+// engine. So losing, flushing, delaying or poisoning Redis changes how long an answer takes, never
+// the answer.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "oncekey/store.h"
+#include "store/redis_cache.h"
+#include "store/replay_seal.h"
+
+namespace oncekey::store {
+
+// What the lanes of one store tell each other: a record may be reserved on one and settled on
+// another.
+class TieredMemory {
+ public:
+  struct Hold {
+    Fingerprint fingerprint;
+    std::uint32_t attempt = 0;
+    DurationMs retention_ms = 0;
+  };
+  void began(Fence fence, const Hold& hold);
+  std::optional<Hold> ended(Fence fence);
+
+  // The deciding store's clock, as far as its answers have told. `local` only moves forward.
+  void learn(TimestampMs moment, TimestampMs local);
+  std::optional<TimestampMs> now(TimestampMs local) const;
+
+  std::atomic<std::uint64_t> hits{0};
+  std::atomic<std::uint64_t> failures{0};  // calls that Redis did not answer
+
+ private:
+  static constexpr std::size_t holds_max = 100'000;  // more are forgotten: their replays start cold
+
+  mutable std::mutex mutex_;
+  std::unordered_map<Fence, Hold> holds_;
+  std::optional<TimestampMs> ahead_;  // the store's clock less the local one
+};
+
+struct TieredParts {
+  std::unique_ptr<Engine> decider;
+  std::unique_ptr<RedisCache> cache;
+  std::shared_ptr<TieredMemory> memory;
+  std::string secret;
+  std::function<TimestampMs()> local_clock;  // only its differences count
+};
+
+class TieredEngine final : public Engine {
+ public:
+  explicit TieredEngine(TieredParts parts);
+
+  void apply(std::span<Operation* const> batch, TimestampMs now) override;
+  EngineInfo info() const override;
+  EngineStats stats() const override;
+
+ private:
+  // Larger answers stay where they are: they would push out many small ones.
+  static constexpr std::size_t entry_bytes_max = 256 << 10;
+
+  std::vector<Operation*> answer_from_cache(std::span<Operation* const> batch);
+  bool replay(Reserve& reserve, std::string_view entry, TimestampMs store_now);
+  void learn_from(std::span<Operation* const> done);
+  void keep(const Reserve& reserve, const Replay& replay);
+  void keep(const Settle& settle, const Settled& settled, TimestampMs store_now);
+  void keep(const Record& completed, TimestampMs store_now);
+
+  TieredParts parts_;
+  ReplaySeal seal_;
+  std::vector<RedisCache::Entry> entries_;  // to be put into the cache at the end of the batch
+};
+
+}  // namespace oncekey::store

@@ -1,0 +1,144 @@
+// Redis in front of PostgreSQL changes how fast an answer is, never which.
+#include "store/tiered.h"
+
+#include "contract.h"
+#include "support/redis_server.h"
+#include "support/waiting.h"
+
+namespace oncekey::store {
+namespace {
+
+class Tiered : public ::testing::Test {
+ protected:
+  Tiered() { open(); }
+
+  void open() {
+    engine_ = put_redis_before(open_clocked_postgres(folder_.path()), redis_.url(),
+                               [this] { return now_; });
+  }
+  template <class Op>
+  auto apply(Op op) {
+    return apply_to(*engine_, std::move(op), now_);
+  }
+  void complete(const std::string& key, const std::string& body) {
+    const Fence fence = std::get<Execute>(apply(reserve_of(key))).fence;
+    ASSERT_TRUE(std::holds_alternative<Settled>(apply(settle_of(key, fence, answered(body)))));
+  }
+  std::string body(const std::string& key) {
+    const auto outcome = apply(reserve_of(key));
+    const auto* replay = std::get_if<Replay>(&outcome);
+    return replay == nullptr ? "no replay" : replay->response->body;
+  }
+  std::uint64_t hits() { return engine_->stats().cache_hits; }
+  std::vector<std::string> entries() {
+    std::vector<std::string> names;
+    // Names hold any bytes, so they are asked for one by one.
+    const int count = std::stoi(redis_.command({"DBSIZE"}));
+    for (int i = 1; i <= count; ++i) {
+      names.push_back(redis_.command(
+          {"EVAL", "local k = redis.call('KEYS', '*'); table.sort(k); return k[tonumber(ARGV[1])]",
+           "0", std::to_string(i)}));
+    }
+    return names;
+  }
+
+  Folder folder_;
+  TimestampMs now_ = 1'700'000'000'000;
+  test::RedisServer redis_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(Tiered, ReplaysDoNotAskTheDecidingStore) {
+  complete("a", "first");
+  const std::uint64_t statements = engine_->stats().statements;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(body("a"), "first");
+  EXPECT_EQ(engine_->stats().statements, statements);
+  EXPECT_EQ(hits(), 5u);
+}
+
+TEST_F(Tiered, AnotherNodeFindsWhatThisOneKept) {
+  complete("a", "first");
+  auto other = put_redis_before(open_clocked_postgres(folder_.path()), redis_.url(),
+                                [this] { return now_; });
+  // The first answer of its own tells it the store's clock.
+  apply_to(*other, reserve_of("b"), now_);
+  const auto outcome = apply_to(*other, reserve_of("a"), now_);
+  EXPECT_EQ(std::get<Replay>(outcome).response->body, "first");
+  EXPECT_EQ(other->stats().cache_hits, 1u);
+}
+
+TEST_F(Tiered, FlushedRedisIsFilledAgainByTheFirstReplay) {
+  complete("a", "first");
+  redis_.command({"FLUSHALL"});
+  EXPECT_EQ(body("a"), "first");
+  EXPECT_EQ(hits(), 0u);
+  EXPECT_EQ(body("a"), "first");
+  EXPECT_EQ(hits(), 1u);
+}
+
+TEST_F(Tiered, AnotherFingerprintIsJudgedByTheDecidingStore) {
+  complete("a", "first");
+  EXPECT_TRUE(std::holds_alternative<Mismatch>(apply(reserve_of("a", 2))));
+  EXPECT_EQ(hits(), 0u);
+}
+
+TEST_F(Tiered, PoisonedEntriesChangeNoAnswer) {
+  complete("a", "answer a");
+  complete("b", "answer b");
+  const auto names = entries();
+  ASSERT_EQ(names.size(), 2u);
+  const std::string one = redis_.command({"GET", names[0]}),
+                    two = redis_.command({"GET", names[1]});
+  auto check = [&](const char* what) {
+    EXPECT_EQ(body("a"), "answer a") << what;
+    EXPECT_EQ(body("b"), "answer b") << what;
+  };
+  redis_.command({"SET", names[0], two});
+  redis_.command({"SET", names[1], one});
+  check("swapped");
+  redis_.command({"SET", names[0], one.substr(0, one.size() / 2)});
+  redis_.command({"SET", names[1], "garbage"});
+  check("cut and garbage");
+  std::string forged = one;
+  const std::size_t at = forged.find("answer");
+  ASSERT_NE(at, std::string::npos);
+  forged.replace(at, 6, "ANSWER");
+  redis_.command({"SET", names[0], forged});
+  check("forged");
+  redis_.command({"DEL", names[0]});
+  redis_.command({"RPUSH", names[0], "not", "a", "string"});
+  check("another type");
+}
+
+TEST_F(Tiered, EntryThatOutlivesItsRetentionIsNotServed) {
+  complete("a", "first");
+  const auto names = entries();
+  ASSERT_EQ(names.size(), 1u);
+  redis_.command({"PERSIST", names[0]});
+  now_ += retention_ms - 1;
+  EXPECT_EQ(body("a"), "first");
+  now_ += 1;
+  EXPECT_TRUE(std::holds_alternative<Execute>(apply(reserve_of("a", 2))));
+}
+
+TEST_F(Tiered, DeadAndFrozenRedisCostSpeedOnly) {
+  complete("a", "first");
+  redis_.freeze();
+  EXPECT_EQ(body("a"), "first");
+  complete("b", "second");
+  redis_.thaw();
+  redis_.kill_hard();
+  EXPECT_EQ(body("a"), "first");
+  EXPECT_EQ(body("b"), "second");
+  complete("c", "third");
+  EXPECT_EQ(body("c"), "third");
+  EXPECT_GT(engine_->stats().cache_failures, 0u);
+  redis_.start();
+  EXPECT_TRUE(test::eventually([&] {
+    EXPECT_EQ(body("c"), "third");
+    return hits() > 0;
+  }));
+}
+
+}  // namespace
+}  // namespace oncekey::store
