@@ -207,6 +207,9 @@ void RedisRouter::judge_error(Round& round, RedisCommand& command, Node& node) {
     round.again.push_back(&command);
     round.needs_a_pause = true;
   } else if (!is_among(code, not_done)) {
+    // Something of it may have been done. It has been answered, so nothing can begin later, unless
+    // it was sent before.
+    if (!command.in_doubt) command.last_moment = 0;
     command.in_doubt = true;
   }
 }

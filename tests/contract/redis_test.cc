@@ -1,0 +1,304 @@
+// Redis servers that are restarted, killed, frozen, full, demoted or set up in a way that loses
+// keys: nothing is ever executed twice, and the engine comes back by itself.
+#include "store/redis.h"
+
+#include <atomic>
+#include <thread>
+
+#include "redis_trouble.h"
+#include "store/redis_facts.h"
+
+namespace oncekey::store {
+namespace {
+
+using test::eventually;
+using test::RedisServer;
+
+// An answer must not take much longer than its time limit; the rest is for a loaded machine.
+constexpr DurationMs grace_ms = 1'500;
+
+TEST(Redis, FlushedScriptsAreSentAgain) {
+  RedisServer server;
+  const auto engine = engine_on(server.url());
+  complete(*engine, "a");
+  server.command({"SCRIPT", "FLUSH"});
+  EXPECT_OUTCOME(Replay, reserve(*engine, "a"));
+  server.command({"SCRIPT", "FLUSH"});
+  complete(*engine, "b");
+}
+
+TEST(Redis, FlushingScriptsInMidWorkChangesNoOutcome) {
+  RedisServer server;
+  const auto engine = engine_on(server.url());
+  std::atomic<bool> stop{false};
+  std::jthread flusher([&] {
+    test::RedisClient client(server.port());
+    while (!stop) client.command({"SCRIPT", "FLUSH"});
+  });
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Operation> operations;
+    for (int i = 0; i < 20; ++i) {
+      const std::string key = std::to_string(round) + "-" + std::to_string(i);
+      operations.emplace_back(reserve_of(key));
+      operations.emplace_back(reserve_of(key));
+    }
+    std::vector<Operation*> batch;
+    for (Operation& operation : operations) batch.push_back(&operation);
+    engine->apply(batch, 0);
+    for (std::size_t i = 0; i < operations.size(); i += 2) {
+      EXPECT_OUTCOME(Execute, std::get<Reserve>(operations[i]).outcome);
+      EXPECT_OUTCOME(InFlight, std::get<Reserve>(operations[i + 1]).outcome);
+    }
+  }
+  stop = true;
+}
+
+TEST(Redis, WhatWasAcknowledgedSurvivesAKillWhereEveryWriteIsSynced) {
+  RedisServer server({.append_fsync = "always"});
+  const auto engine = engine_on(server.url());
+  complete(*engine, "done");
+  const Fence running = fence_of(reserve(*engine, "running"));
+  server.kill_hard();
+  server.start();
+  EXPECT_OUTCOME(Replay, reserve(*engine, "done"));
+  EXPECT_OUTCOME(InFlight, reserve(*engine, "running"));
+  EXPECT_OUTCOME(Settled, settle(*engine, "running", running, answered()));
+}
+
+TEST(Redis, ARestartWithinTheTimeLimitIsNotNoticed) {
+  RedisServer server;
+  const auto engine = engine_on(server.url());
+  complete(*engine, "a");
+  server.stop();
+  ReserveOutcome outcome;
+  std::jthread caller([&] { outcome = reserve(*engine, "a"); });
+  server.start();
+  caller.join();
+  EXPECT_OUTCOME(Replay, outcome);
+}
+
+TEST(Redis, ADeadServerIsUnavailableWithinTheTimeLimitAndThenAtOnce) {
+  RedisServer server;
+  const auto engine = engine_on(server.url(), short_ms);
+  complete(*engine, "a");
+  server.kill_hard();
+  const Stopwatch first;
+  EXPECT_OUTCOME(Unavailable, reserve(*engine, "b"));
+  EXPECT_LT(first.elapsed_ms(), short_ms + grace_ms);
+  // Known to be down, it is not waited for again and again.
+  const Stopwatch more;
+  for (int i = 0; i < 20; ++i) EXPECT_OUTCOME(Unavailable, reserve(*engine, "b"));
+  EXPECT_LT(more.elapsed_ms(), 20 * short_ms);
+  server.start();
+  EXPECT_TRUE(recovers(*engine, "a"));
+  EXPECT_EQ(std::get<Execute>(reserve(*engine, "b")).attempt, 1u);
+}
+
+TEST(Redis, AFrozenServerIsUnavailableInTimeAndBeginsNothingWhenItThaws) {
+  RedisServer server;
+  const auto engine = engine_on(server.url(), short_ms);
+  const auto observer = engine_on(server.url());
+  complete(*engine, "a");
+  server.freeze();
+  const Stopwatch watch;
+  EXPECT_OUTCOME(Unavailable, reserve(*engine, "b"));
+  EXPECT_LT(watch.elapsed_ms(), short_ms + grace_ms);
+  server.thaw();
+  // The server finds the reserve in its socket, and refuses it: its caller has long been told no.
+  EXPECT_TRUE(eventually([&] {
+    return server.command({"INFO", "errorstats"}).find("errorstat_LATE") != std::string::npos;
+  }));
+  EXPECT_FALSE(look(*observer, "b"));
+  EXPECT_EQ(observer->stats().in_progress, 0u);
+  EXPECT_TRUE(recovers(*engine, "a"));
+  EXPECT_EQ(std::get<Execute>(reserve(*engine, "b")).attempt, 1u);
+}
+
+TEST(Redis, AServerThatBecameAReplicaIsUnavailableUntilItIsPromoted) {
+  RedisServer server;
+  RedisServer other;
+  const auto engine = engine_on(server.url(), short_ms);
+  complete(*engine, "a");
+  server.command({"REPLICAOF", "127.0.0.1", std::to_string(other.port())});
+  const ReserveOutcome refused = reserve(*engine, "b");
+  EXPECT_NE(reason_of(refused).find("READONLY"), std::string::npos) << reason_of(refused);
+  server.command({"REPLICAOF", "NO", "ONE"});
+  EXPECT_TRUE(eventually([&] { return is<Execute>(reserve(*engine, "c")); }));
+}
+
+TEST(Redis, OfSeveralServersTheOneThatAcceptsWritesIsUsed) {
+  RedisServer primary;
+  RedisServer replica({.replica_of = primary.port()});
+  ASSERT_TRUE(eventually([&] { return replica.info("master_link_status") == "up"; }));
+  const std::string hosts = "redis://127.0.0.1:" + std::to_string(replica.port()) +
+                            ",127.0.0.1:" + std::to_string(primary.port());
+  const auto engine = engine_on(hosts + "/0?wait=1&wait_timeout=2s");
+  complete(*engine, "a");
+  const auto without_wait = engine_on(hosts);
+  primary.kill_hard();
+  replica.command({"REPLICAOF", "NO", "ONE"});
+  EXPECT_TRUE(recovers(*without_wait, "a"));
+}
+
+TEST(Redis, AFullServerRefusesAndForgetsNothing) {
+  RedisServer server({.maxmemory = "3mb"});
+  const auto engine = engine_on(server.url());
+  const Fence held = fence_of(reserve(*engine, "held"));
+  complete(*engine, "done");
+  std::vector<std::string> filled;
+  std::string reason;
+  for (int i = 0; i < 10'000 && reason.empty(); ++i) {
+    const std::string key = "fill" + std::to_string(i);
+    const ReserveOutcome outcome = reserve(*engine, key);
+    if (!is<Execute>(outcome)) {
+      reason = reason_of(outcome);
+      break;
+    }
+    const SettleOutcome settled =
+        settle(*engine, key, fence_of(outcome), answered(std::string(10'000, 'x')));
+    if (is<Settled>(settled)) filled.push_back(key);
+  }
+  EXPECT_NE(reason.find("OOM"), std::string::npos) << reason;
+  EXPECT_OUTCOME(Unavailable, settle(*engine, "held", held, answered()));
+  EXPECT_EQ(look(*engine, "held")->state, State::in_progress);
+  EXPECT_OUTCOME(InFlight, reserve(*engine, "held"));
+  EXPECT_OUTCOME(Replay, reserve(*engine, "done"));
+  for (const std::string& key : filled) EXPECT_OUTCOME(Replay, reserve(*engine, key));
+
+  server.command({"CONFIG", "SET", "maxmemory", "100mb"});
+  EXPECT_OUTCOME(Settled, settle(*engine, "held", held, answered()));
+  complete(*engine, "new");
+}
+
+TEST(Redis, AServerBusyWithAScriptIsUnavailableUntilItIsDone) {
+  RedisServer server({.settings = {"busy-reply-threshold 20"}});
+  const auto engine = engine_on(server.url(), short_ms);
+  complete(*engine, "a");
+  std::jthread busy([&] {
+    test::RedisClient client(server.port());
+    EXPECT_THROW(client.command({"EVAL", "while true do end", "0"}), test::RedisError);
+  });
+  EXPECT_TRUE(eventually(
+      [&] { return reason_of(reserve(*engine, "a")).find("BUSY") != std::string::npos; }));
+  EXPECT_TRUE(eventually([&] {
+    try {
+      return server.command({"SCRIPT", "KILL"}) == "OK";
+    } catch (const test::RedisError&) {
+      return false;
+    }
+  }));
+  EXPECT_TRUE(recovers(*engine, "a"));
+  EXPECT_OUTCOME(Execute, reserve(*engine, "b"));
+}
+
+TEST(Redis, AServerThatEvictsKeysIsRefusedUnlessThatIsAccepted) {
+  for (const char* policy : {"allkeys-lru", "volatile-ttl"}) {
+    RedisServer server({.maxmemory = "50mb", .maxmemory_policy = policy});
+    const auto refused = RedisEngine::open({.url = server.url()});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().find(policy), std::string::npos) << refused.error();
+    EXPECT_NE(refused.error().find("noeviction"), std::string::npos) << refused.error();
+    const auto accepted = engine_on(server.url() + "?allow_eviction=1");
+    EXPECT_NE(accepted->info().durability.find("allow_eviction"), std::string::npos);
+  }
+}
+
+TEST(Redis, DurabilityIsSaidAsTheServerIsSetUp) {
+  RedisServer server({.append_fsync = "always"});
+  const auto durability = [&] { return engine_on(server.url())->info().durability; };
+  EXPECT_TRUE(engine_on(server.url())->info().at_risk);
+  EXPECT_TRUE(engine_on(server.url())->info().shared);
+  EXPECT_NE(durability().find("appendfsync always"), std::string::npos) << durability();
+  server.command({"CONFIG", "SET", "appendfsync", "everysec"});
+  EXPECT_NE(durability().find("last second"), std::string::npos) << durability();
+  server.command({"CONFIG", "SET", "appendonly", "no"});
+  EXPECT_NE(durability().find("last snapshot"), std::string::npos) << durability();
+}
+
+TEST(Redis, AKeyCountsWhenAsManyReplicasHaveItAsWereAskedFor) {
+  RedisServer primary;
+  RedisServer replica({.replica_of = primary.port()});
+  ASSERT_TRUE(eventually([&] { return replica.info("master_link_status") == "up"; }));
+  const auto engine = engine_on(primary.url() + "?wait=1&wait_timeout=100ms");
+  // The replica acknowledges once a second unless it is asked, so the first may take a moment.
+  ASSERT_TRUE(eventually([&] { return is<Execute>(reserve(*engine, "held")); }));
+  const Fence held = look(*engine, "held")->fence;
+  complete(*engine, "a");
+
+  replica.freeze();
+  const ReserveOutcome refused = reserve(*engine, "b");
+  EXPECT_NE(reason_of(refused).find("0 of 1 replicas"), std::string::npos) << reason_of(refused);
+  EXPECT_FALSE(look(*engine, "b")) << "the reserve was not taken back";
+  EXPECT_OUTCOME(Unavailable, settle(*engine, "held", held, answered()));
+  // It is done on the primary, and yet nobody may be told before a replica has it.
+  EXPECT_OUTCOME(Unavailable, reserve(*engine, "held"));
+  EXPECT_OUTCOME(Unavailable, settle(*engine, "held", held, answered()));
+  replica.thaw();
+  EXPECT_TRUE(eventually([&] { return is<Settled>(settle(*engine, "held", held, answered())); }));
+  EXPECT_TRUE(recovers(*engine, "held"));
+}
+
+TEST(Redis, PasswordsAreUsedAndNeverShown) {
+  RedisServer server({.settings = {"user app on >s3cret ~oncekey:* +@all"}});
+  const std::string host = "127.0.0.1:" + std::to_string(server.port());
+  const auto engine = engine_on("redis://app:s3cret@" + host);
+  complete(*engine, "a");
+  const auto refused = RedisEngine::open({.url = "redis://app:wr0ng@" + host, .timeout_ms = 200});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().find("WRONGPASS"), std::string::npos) << refused.error();
+  EXPECT_EQ(refused.error().find("wr0ng"), std::string::npos) << refused.error();
+}
+
+TEST(Redis, ForeignValuesAreUnavailableAndNothingIsLeftBehind) {
+  RedisServer server;
+  const auto engine = engine_on(server.url());
+  complete(*engine, "a");
+  for (const std::string key : {"oncekey:{1}:leases", "oncekey:{2}:leases"}) {
+    server.command({"SET", key, "foreign"});
+  }
+  int refused = 0;
+  for (int i = 0; i < 200; ++i) {
+    const ReserveOutcome outcome = reserve(*engine, "k" + std::to_string(i));
+    if (is<Execute>(outcome)) continue;
+    EXPECT_NE(reason_of(outcome).find("WRONGTYPE"), std::string::npos) << reason_of(outcome);
+    ++refused;
+  }
+  EXPECT_GT(refused, 0);
+  for (const std::string key : {"oncekey:{1}:leases", "oncekey:{2}:leases"}) {
+    server.command({"DEL", key});
+  }
+  // What the refused ones had written was in doubt, and has been taken back.
+  EXPECT_TRUE(eventually([&] {
+    reserve(*engine, "a");
+    return engine->stats().settled_estimate == 1u;
+  }));
+}
+
+TEST(Redis, FactsSayWhatIsUnsafe) {
+  RedisServer server({.maxmemory = "50mb", .maxmemory_policy = "allkeys-lru"});
+  const auto facts = redis_facts({.url = server.url()});
+  ASSERT_TRUE(facts.ok());
+  std::map<std::string, Fact::Grade> grades;
+  for (const Fact& fact : *facts) {
+    grades[fact.name] = fact.grade;
+    EXPECT_FALSE(fact.value.empty()) << fact.name;
+    EXPECT_FALSE(fact.meaning.empty()) << fact.name;
+  }
+  EXPECT_EQ(grades["version"], Fact::Grade::good);
+  EXPECT_EQ(grades["role"], Fact::Grade::good);
+  EXPECT_EQ(grades["appendonly"], Fact::Grade::good);
+  EXPECT_EQ(grades["appendfsync"], Fact::Grade::warning);
+  EXPECT_EQ(grades["maxmemory"], Fact::Grade::good);
+  EXPECT_EQ(grades["maxmemory-policy"], Fact::Grade::error);
+}
+
+TEST(Redis, TheFirstToNameAValueDecidesForAll) {
+  RedisServer server;
+  const RedisOptions options{.url = server.url()};
+  EXPECT_EQ(*agree_in_redis(options, "secret", "first"), "first");
+  EXPECT_EQ(*agree_in_redis(options, "secret", "second"), "first");
+  EXPECT_EQ(*agree_in_redis(options, "other", "second"), "second");
+}
+
+}  // namespace
+}  // namespace oncekey::store
