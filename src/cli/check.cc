@@ -1,8 +1,10 @@
 #include "cli/check.h"
 
+#include <algorithm>
 #include <ostream>
 
 #include "boundary/json_writer.h"
+#include "cli/check_store.h"
 #include "cli/exit_code.h"
 #include "cli/flags.h"
 #include "gateway/config_describe.h"
@@ -30,7 +32,7 @@ void write_findings(JsonWriter& writer, std::string_view name, const ConfigError
   writer.end_array();
 }
 
-void print_json(const Loaded& loaded, std::ostream& out) {
+void print_json(const Loaded& loaded, const std::vector<StoreFinding>& servers, std::ostream& out) {
   std::string text;
   JsonWriter writer(text);
   writer.begin_object();
@@ -40,12 +42,17 @@ void print_json(const Loaded& loaded, std::ostream& out) {
   if (loaded) {
     writer.key("config");
     writer.raw(gateway::describe_json(loaded->config));
+    writer.key("servers");
+    writer.begin_array();
+    for (const StoreFinding& server : servers) write_json(writer, server);
+    writer.end_array();
   }
   writer.end_object();
   out << text << '\n';
 }
 
-void print_text(const Loaded& loaded, const Surroundings& surroundings) {
+void print_text(const Loaded& loaded, const std::vector<StoreFinding>& servers,
+                const Surroundings& surroundings) {
   if (!loaded) {
     for (const ConfigError& error : loaded.error()) surroundings.err << to_string(error) << '\n';
     return;
@@ -55,27 +62,45 @@ void print_text(const Loaded& loaded, const Surroundings& surroundings) {
   for (const ConfigError& warning : loaded->warnings) {
     surroundings.out << "warning: " << to_string(warning) << '\n';
   }
+  for (const StoreFinding& server : servers) surroundings.out << '\n' << to_text(server);
+}
+
+std::vector<StoreFinding> look_at_servers(const gateway::Config& config) {
+  const auto url = store::parse_store_url(config.store);
+  return url ? look_at_store(*url) : std::vector<StoreFinding>{};
 }
 
 }  // namespace
 
 int run_check(int argc, const char* const* argv, const Surroundings& surroundings) {
-  CLI::App app("Check a configuration and print what is in force.", "oncekey check");
+  CLI::App app("Check a configuration and its store, and print what is in force.", "oncekey check");
   std::string config_file;
+  std::string store_url;
   bool json = false;
+  bool offline = false;
   app.add_option("--config", config_file, "configuration file (TOML)")->type_name("FILE");
+  app.add_option("--store", store_url, "the store, instead of the file's")->type_name("STORE");
+  app.add_flag("--offline", offline, "do not connect to the store");
   app.add_flag("--json", json, "print JSON");
   if (auto code = parse_flags(app, argc, argv, surroundings.out, surroundings.err)) return *code;
   gateway::ConfigDraft draft;
   if (app.count("--config") > 0) gateway::read_config_file(draft, config_file);
   gateway::read_environment(draft, surroundings.environment);
-  const Loaded loaded = gateway::finish_config(std::move(draft), gateway::Upstream::optional);
-  if (json) {
-    print_json(loaded, surroundings.out);
-  } else {
-    print_text(loaded, surroundings);
+  if (app.count("--store") > 0) {
+    gateway::set_from_text(draft, "store", store_url, {"--store", 0, 0});
   }
-  return loaded ? exit_good : exit_usage;
+  const Loaded loaded = gateway::finish_config(std::move(draft), gateway::Upstream::optional);
+  std::vector<StoreFinding> servers;
+  if (loaded && !offline) servers = look_at_servers(loaded->config);
+  if (json) {
+    print_json(loaded, servers, surroundings.out);
+  } else {
+    print_text(loaded, servers, surroundings);
+  }
+  if (!loaded) return exit_usage;
+  const bool good = std::all_of(servers.begin(), servers.end(),
+                                [](const StoreFinding& server) { return server.good(); });
+  return good ? exit_good : exit_failed;
 }
 
 int run_check(int argc, char** argv) {

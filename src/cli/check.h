@@ -1,5 +1,5 @@
-// `oncekey check`: what a configuration means, and what is wrong or doubtful about it. Opens and
-// changes nothing.
+// `oncekey check`: what a configuration means, and what is wrong or doubtful about it and about the
+// server of a store that several nodes share. Changes nothing.
 #pragma once
 
 #include "cli/serve_options.h"

@@ -5,6 +5,7 @@
 #include "cli/check.h"
 #include "cli/demo.h"
 #include "cli/exit_code.h"
+#include "cli/migrate.h"
 #include "cli/serve.h"
 #include "cli/serve_options.h"
 
@@ -16,6 +17,7 @@ constexpr std::string_view usage =
   oncekey serve --to http://127.0.0.1:3000   a gateway before that service, on 127.0.0.1:8080
   oncekey serve --config oncekey.toml        the same, configured
   oncekey check --config oncekey.toml        what a configuration means, and what is wrong with it
+  oncekey migrate --store postgres://HOST/DB brings a database to the schema of this version
   oncekey demo                               a sample service, the gateway and a tour
   oncekey version
 
@@ -34,6 +36,7 @@ int main(int argc, char** argv) {
   std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "serve") return serve(argc - 1, argv + 1);
   if (command == "check") return oncekey::cli::run_check(argc - 1, argv + 1);
+  if (command == "migrate") return oncekey::cli::run_migrate(argc - 1, argv + 1);
   if (command == "demo") return oncekey::cli::run_demo(argc - 1, argv + 1);
   if (command == "version" || command == "--version") {
     std::puts("oncekey " ONCEKEY_VERSION);

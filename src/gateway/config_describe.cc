@@ -4,6 +4,7 @@
 
 #include "boundary/json_writer.h"
 #include "gateway/config_settings.h"
+#include "store/store_url.h"
 
 namespace oncekey::gateway {
 namespace {
@@ -33,6 +34,11 @@ SettingValue in_force(const Setting<RouteConfig>& setting, const RouteConfig& ro
   return setting.get(resolved);
 }
 
+Config without_passwords(Config config) {
+  config.store = store::without_passwords(config.store);
+  return config;
+}
+
 // Dotted names become objects: "log.level" is {"log":{"level":…}}. Settings of one group follow
 // each other in their table.
 template <class Target, class Get>
@@ -57,7 +63,8 @@ void write_settings(JsonWriter& writer, const std::vector<Setting<Target>>& sett
 
 }  // namespace
 
-std::string describe(const Config& config) {
+std::string describe(const Config& given) {
+  const Config config = without_passwords(given);
   std::string out;
   const std::size_t width = widest(gateway_settings());
   for (const Setting<Config>& setting : gateway_settings()) {
@@ -82,7 +89,8 @@ std::string describe(const Config& config) {
   return out;
 }
 
-std::string describe_json(const Config& config) {
+std::string describe_json(const Config& given) {
+  const Config config = without_passwords(given);
   std::string out;
   JsonWriter writer(out);
   writer.begin_object();

@@ -79,5 +79,14 @@ TEST(Documentation, ExampleSetsEveryRouteKeyOnce) {
   }
 }
 
+TEST(ConfigDescribe, StoresPasswordIsNotShown) {
+  Config config;
+  config.store = "postgres://me:hunter2@db/shop";
+  for (const std::string& text : {describe(config), describe_json(config)}) {
+    EXPECT_EQ(text.find("hunter2"), text.npos) << text;
+    EXPECT_NE(text.find("postgres://me:***@db/shop"), text.npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace oncekey::gateway

@@ -216,11 +216,18 @@ Result<MigrationReport, PostgresError> plan_migration(const std::string& url, De
 }
 
 std::string schema_checksum() {
-  std::string all;
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
   for (const EmbeddedMigration& migration : embedded_migrations) {
-    all += migration.checksum.substr(0, 8);
+    for (const char c : migration.checksum) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    }
   }
-  return all;
+  std::string digits(16, '0');
+  for (char& digit : digits) {
+    digit = "0123456789abcdef"[hash >> 60];
+    hash <<= 4;
+  }
+  return digits;
 }
 
 }  // namespace oncekey::store

@@ -50,7 +50,7 @@ Result<MigrationReport, PostgresError> migrate(const std::string& url,
 Result<MigrationReport, PostgresError> plan_migration(const std::string& url,
                                                       PostgresConnection::Deadline deadline);
 
-// Names the schema of this build: tests keep a prepared database for each.
+// Sixteen digits that name the schema of this build: tests keep a prepared database for each.
 std::string schema_checksum();
 
 }  // namespace oncekey::store

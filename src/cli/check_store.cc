@@ -1,0 +1,97 @@
+#include "cli/check_store.h"
+
+#include <algorithm>
+
+#include "store/postgres_facts.h"
+#include "store/redis_facts.h"
+
+namespace oncekey::cli {
+namespace {
+
+using store::Fact;
+using Facts = Result<std::vector<Fact>, std::string>;
+
+constexpr auto patience = std::chrono::seconds(5);
+
+std::string_view to_string(Fact::Grade grade) {
+  switch (grade) {
+    case Fact::Grade::good:
+      return "good";
+    case Fact::Grade::warning:
+      return "warning";
+    case Fact::Grade::error:
+      return "error";
+  }
+  return "";
+}
+
+StoreFinding finding_of(const std::string& url, const Facts& facts) {
+  StoreFinding finding{store::without_passwords(url), {}, {}};
+  if (facts) {
+    finding.facts = *facts;
+  } else {
+    finding.failure = facts.error();
+  }
+  return finding;
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string out(text);
+  out.resize(std::max(width, out.size()), ' ');
+  return out;
+}
+
+}  // namespace
+
+bool StoreFinding::good() const {
+  return failure.empty() && std::none_of(facts.begin(), facts.end(), [](const Fact& fact) {
+           return fact.grade == Fact::Grade::error;
+         });
+}
+
+std::vector<StoreFinding> look_at_store(const store::StoreUrl& url) {
+  std::vector<StoreFinding> findings;
+  if (!url.postgres.empty()) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    findings.push_back(finding_of(url.postgres, store::postgres_facts(url.postgres, deadline)));
+  }
+  if (!url.redis.empty()) {
+    store::RedisOptions options;
+    options.url = url.redis;
+    options.timeout_ms = std::chrono::milliseconds(patience).count();
+    findings.push_back(finding_of(url.redis, store::redis_facts(options)));
+  }
+  return findings;
+}
+
+std::string to_text(const StoreFinding& finding) {
+  std::string text = "store " + finding.url + "\n";
+  if (!finding.failure.empty())
+    return text + "  error    cannot connect: " + finding.failure + "\n";
+  for (const Fact& fact : finding.facts) {
+    text += "  " + padded(to_string(fact.grade), 9) + fact.name + ": " + fact.value + "\n";
+    text += "           " + fact.meaning + "\n";
+  }
+  return text;
+}
+
+void write_json(JsonWriter& writer, const StoreFinding& finding) {
+  writer.begin_object();
+  writer.member("store", finding.url);
+  writer.member("good", finding.good());
+  if (!finding.failure.empty()) writer.member("failure", finding.failure);
+  writer.key("facts");
+  writer.begin_array();
+  for (const Fact& fact : finding.facts) {
+    writer.begin_object();
+    writer.member("grade", to_string(fact.grade));
+    writer.member("name", fact.name);
+    writer.member("value", fact.value);
+    writer.member("meaning", fact.meaning);
+    writer.end_object();
+  }
+  writer.end_array();
+  writer.end_object();
+}
+
+}  // namespace oncekey::cli

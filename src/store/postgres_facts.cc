@@ -1,0 +1,213 @@
+#include "store/postgres_facts.h"
+
+#include <cstdlib>
+
+#include "store/postgres_schema.h"
+
+namespace oncekey::store {
+namespace {
+
+using Deadline = PostgresConnection::Deadline;
+using Grade = Fact::Grade;
+using Facts = std::vector<Fact>;
+using Failed = std::optional<PostgresError>;
+
+constexpr int server_version_min = 130000;  // has gen_random_uuid()
+constexpr int connections_left_min = 16;    // enough for one gateway
+constexpr DurationMs clock_difference_max_ms = 5'000;
+
+Fact version_fact(int version) {
+  const std::string value =
+      std::to_string(version / 10'000) + "." + std::to_string(version % 10'000);
+  if (version < server_version_min) {
+    return {Grade::error, "server version", value, "PostgreSQL 13 or later is needed."};
+  }
+  return {Grade::good, "server version", value, "It has everything that the store uses."};
+}
+
+Grade grade_of(SchemaState::Kind kind) {
+  return kind == SchemaState::Kind::current ? Grade::good : Grade::error;
+}
+
+Failed add_schema(PostgresConnection& connection, const std::string& url, Deadline deadline,
+                  Facts& facts, bool& absent) {
+  auto state = schema_state(connection, deadline);
+  if (!state) {
+    facts.push_back({Grade::error, "schema", "unreadable", state.error().message + "."});
+    return state.error().kind == PostgresError::Kind::lost ? Failed(state.error()) : Failed();
+  }
+  absent = state->kind == SchemaState::Kind::absent;
+  const std::string problem = explain(*state, url);
+  facts.push_back({grade_of(state->kind), "schema version", std::to_string(state->applied),
+                   problem.empty() ? "It is what this build expects." : problem + "."});
+  return {};
+}
+
+// By object identifiers: names cannot be looked up in a schema that one may not use.
+constexpr const char* missing_privileges = R"(
+SELECT string_agg(what, ', ')
+FROM (
+  SELECT 'USAGE ON SCHEMA oncekey' AS what FROM pg_namespace
+  WHERE nspname = 'oncekey' AND NOT has_schema_privilege(oid, 'USAGE')
+  UNION ALL
+  SELECT wanted.privilege || ' ON oncekey.' || wanted.name
+  FROM (VALUES ('records', 'SELECT'), ('records', 'INSERT'), ('records', 'UPDATE'),
+               ('records', 'DELETE'), ('settings', 'SELECT'), ('settings', 'INSERT'),
+               ('migrations', 'SELECT')) AS wanted (name, privilege)
+  JOIN pg_class c ON c.relname = wanted.name
+  JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'oncekey'
+  WHERE NOT has_table_privilege(c.oid, wanted.privilege)
+  UNION ALL
+  SELECT DISTINCT 'EXECUTE ON FUNCTION oncekey.' || p.proname
+  FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname = 'oncekey'
+  WHERE NOT has_function_privilege(p.oid, 'EXECUTE')
+) missing)";
+
+// Before the first migration there is nothing else to have privileges on.
+Failed add_right_to_create(PostgresConnection& connection, Deadline deadline, Facts& facts) {
+  auto may =
+      connection.run("SELECT has_database_privilege(current_database(), 'CREATE')", deadline);
+  if (!may) return may.error();
+  if (may->bytes(0, 0) == "t") {
+    facts.push_back({Grade::good, "privileges", "can create the schema", "This role may migrate."});
+  } else {
+    facts.push_back({Grade::error, "privileges", "missing: CREATE ON DATABASE",
+                     "Another role has to migrate, or this one be granted that."});
+  }
+  return {};
+}
+
+Failed add_privileges(PostgresConnection& connection, Deadline deadline, Facts& facts) {
+  auto missing = connection.run(missing_privileges, deadline);
+  if (!missing) return missing.error();
+  if (missing->is_null(0, 0)) {
+    facts.push_back(
+        {Grade::good, "privileges", "complete", "This role may do what a gateway does."});
+  } else {
+    facts.push_back({Grade::error, "privileges", "missing: " + std::string(missing->bytes(0, 0)),
+                     "A gateway with this role could not work; docs/sql.md has the GRANT lines."});
+  }
+  return {};
+}
+
+Fact on_off(std::string name, std::string_view value, std::string when_on, std::string when_off) {
+  const bool on = value == "on";
+  return {on ? Grade::good : Grade::warning, std::move(name), std::string(value),
+          on ? std::move(when_on) : std::move(when_off)};
+}
+
+Fact synchronous_commit_fact(std::string_view value) {
+  Fact fact{Grade::good, "synchronous_commit", std::string(value),
+            "A commit is answered when it is on disk, and on the synchronous standby if there is "
+            "one."};
+  if (value == "remote_write") {
+    fact.grade = Grade::warning;
+    fact.meaning =
+        "A standby has received a commit but not yet put it on disk when it is answered.";
+  } else if (value == "off" || value == "local") {
+    fact.grade = Grade::warning;
+    fact.meaning =
+        "The gateway turns it on for its own sessions; applications that call the SQL functions "
+        "must do the same, or an answer that they gave can be lost.";
+  }
+  return fact;
+}
+
+Fact standby_fact(std::string_view names, int standbys) {
+  if (!names.empty()) {
+    return {Grade::good, "synchronous_standby_names", std::string(names),
+            "An acknowledged record is on a standby too: a failover loses none."};
+  }
+  if (standbys > 0) {
+    return {Grade::warning, "synchronous_standby_names", "(empty)",
+            "The standbys follow with a delay: a failover can lose records acknowledged just "
+            "before, and their requests would run again."};
+  }
+  return {Grade::good, "synchronous_standby_names", "(empty)",
+          "There is no standby: this server's disk has the only copy."};
+}
+
+Fact connections_fact(int left) {
+  return {left < connections_left_min ? Grade::warning : Grade::good, "connections left",
+          std::to_string(left),
+          left < connections_left_min
+              ? "A gateway needs up to " + std::to_string(connections_left_min) +
+                    "; without one it answers 503."
+              : "Enough for a gateway."};
+}
+
+Fact clock_fact(DurationMs difference_ms) {
+  const bool far = std::abs(difference_ms) > clock_difference_max_ms;
+  return {far ? Grade::warning : Grade::good, "clock difference",
+          std::to_string(difference_ms) + " ms",
+          far ? "Leases and retention use the server's clock alone and stay right; times in logs "
+                "will not agree."
+              : "Leases and retention use the server's clock alone."};
+}
+
+Fact isolation_fact(std::string_view value) {
+  return {Grade::good, "default isolation", std::string(value),
+          value == "read committed"
+              ? "What the SQL functions are made for."
+              : "The gateway sets read committed for its own sessions; applications that call the "
+                "SQL functions must repeat a transaction that fails with 40001."};
+}
+
+constexpr const char* settings_query = R"(
+SELECT current_setting('fsync'), current_setting('full_page_writes'),
+       (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
+       current_setting('synchronous_standby_names'),
+       (SELECT count(*) FROM pg_stat_replication),
+       current_setting('max_connections')::int
+         - current_setting('superuser_reserved_connections')::int
+         - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+       current_setting('default_transaction_isolation'),
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
+
+DurationMs wall_ms() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+Failed add_settings(PostgresConnection& connection, Deadline deadline, Facts& facts) {
+  const DurationMs before = wall_ms();
+  auto row = connection.run(settings_query, deadline);
+  const DurationMs after = wall_ms();
+  if (!row) return row.error();
+  auto number = [&](int column) { return std::stoll(std::string(row->bytes(0, column))); };
+  facts.push_back(on_off("fsync", row->bytes(0, 0), "A commit is on disk when it is answered.",
+                         "A power cut or a crash of the machine can lose acknowledged records, or "
+                         "the whole database."));
+  facts.push_back(on_off("full_page_writes", row->bytes(0, 1),
+                         "A page that was half written is repaired from the log.",
+                         "A power cut can leave half-written pages, unless the file system "
+                         "prevents them."));
+  facts.push_back(synchronous_commit_fact(row->bytes(0, 2)));
+  facts.push_back(standby_fact(row->bytes(0, 3), static_cast<int>(number(4))));
+  facts.push_back(connections_fact(static_cast<int>(number(5))));
+  facts.push_back(clock_fact(number(7) - (before + after) / 2));
+  facts.push_back(isolation_fact(row->bytes(0, 6)));
+  return {};
+}
+
+}  // namespace
+
+Result<Facts, std::string> postgres_facts(const std::string& url, Deadline deadline) {
+  auto connected = PostgresConnection::connect(url, deadline);
+  if (!connected) {
+    if (connected.error().sqlstate != "25006") return connected.error().message;
+    return Facts{{Grade::error, "role", "standby", connected.error().message + "."}};
+  }
+  PostgresConnection& connection = **connected;
+  Facts facts{version_fact(connection.server_version()),
+              {Grade::good, "role", "primary", "It takes writes."}};
+  bool absent = false;
+  if (auto broken = add_schema(connection, url, deadline, facts, absent)) return broken->message;
+  const Failed failed = absent ? add_right_to_create(connection, deadline, facts)
+                               : add_privileges(connection, deadline, facts);
+  if (failed) return failed->message;
+  if (auto broken = add_settings(connection, deadline, facts)) return broken->message;
+  return facts;
+}
+
+}  // namespace oncekey::store
