@@ -168,6 +168,11 @@ struct EngineStats {
   std::uint64_t cache_failures = 0;  // tiered, all lanes: batches that the cache did not answer
 };
 
+struct EngineCounts {
+  std::uint64_t syncs = 0;       // as in EngineStats
+  std::uint64_t statements = 0;  // as in EngineStats
+};
+
 struct EngineInfo {
   std::string name;
   std::string durability;  // one sentence for operators: what survives which failure
@@ -188,7 +193,9 @@ class Engine {
   virtual void apply(std::span<Operation* const> batch, TimestampMs now) = 0;
 
   virtual EngineInfo info() const = 0;
-  virtual EngineStats stats() const = 0;  // may be called from any thread
+  virtual EngineStats stats() const = 0;  // any thread; may ask the store's server
+  // Any thread, and without asking anyone.
+  virtual EngineCounts counts() const { return {stats().syncs, stats().statements}; }
 
   // Records of earlier runs that were in_progress when this engine was opened, now unknown.
   virtual std::vector<RecordId> take_orphans() { return {}; }

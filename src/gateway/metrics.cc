@@ -212,6 +212,11 @@ std::string Metrics::text(const StoreFigures& store, const http::ServerStats& se
   total("oncekey_store_syncs_total", "How often the log was forced to disk", engine.syncs);
   total("oncekey_store_statements_total", "Statements sent to the store's server",
         engine.statements);
+  total("oncekey_store_cache_hits_total",
+        "Replays that the cache before the store answered (postgres://…+redis://…)",
+        engine.cache_hits);
+  total("oncekey_store_cache_failures_total", "Batches that this cache did not answer",
+        engine.cache_failures);
   total("oncekey_store_refused_total",
         "Operations refused without asking the store: it was down, or too many waited",
         committer.refused);

@@ -274,14 +274,22 @@ DrainCounts Service::drain(DurationMs grace_ms) {
   return counts;
 }
 
-std::string Service::metrics_text() const {
+std::string Service::metrics_text() {
   StoreFigures figures;
   figures.committer = committer_->stats();
-  figures.engine = store_.lanes[0]->stats();
-  for (std::size_t i = 1; i < store_.lanes.size(); ++i) {
-    figures.engine.statements += store_.lanes[i]->stats().statements;
-  }
-  if (store_.background) figures.engine.statements += store_.background->stats().statements;
+  // Figures are wanted most while the store is down, and must not wait for it.
+  if (store_down().empty()) last_stats_ = store_.lanes[0]->stats();
+  figures.engine = last_stats_;
+  EngineCounts sum;
+  const auto add = [&sum](const Engine& engine) {
+    const EngineCounts counts = engine.counts();
+    sum.syncs += counts.syncs;
+    sum.statements += counts.statements;
+  };
+  for (const auto& lane : store_.lanes) add(*lane);
+  if (store_.background) add(*store_.background);
+  figures.engine.syncs = sum.syncs;
+  figures.engine.statements = sum.statements;
   if (breaker_) figures.breaker = breaker_->snapshot();
   return metrics_.text(figures, stats_);
 }

@@ -46,7 +46,7 @@ class Service {
   bool draining() const { return draining_; }
   // For operators and background roles: does not hold up requests where the store can help it.
   store::Committer& background() { return background_ ? *background_ : *committer_; }
-  std::string metrics_text() const;
+  std::string metrics_text();  // one thread at a time
   EngineInfo engine_info() const { return store_.lanes[0]->info(); }
   // Why the store is left alone for the moment; "": it is not.
   std::string store_down() const;
@@ -86,6 +86,7 @@ class Service {
   std::unique_ptr<recovery::Role> sweeper_;
   std::unique_ptr<recovery::Role> reaper_;
   std::atomic<bool> draining_{false};
+  EngineStats last_stats_;  // what the store said when it was last asked for its figures
 };
 
 }  // namespace oncekey::gateway

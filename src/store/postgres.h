@@ -37,6 +37,7 @@ class PostgresEngine final : public Engine {
   void apply(std::span<Operation* const> batch, TimestampMs now) override;
   EngineInfo info() const override;
   EngineStats stats() const override;
+  EngineCounts counts() const override { return {commits_, statements_}; }
 
  private:
   using Deadline = PostgresSession::Deadline;

@@ -63,6 +63,7 @@ class TieredEngine final : public Engine {
   void apply(std::span<Operation* const> batch, TimestampMs now) override;
   EngineInfo info() const override;
   EngineStats stats() const override;
+  EngineCounts counts() const override { return parts_.decider->counts(); }
 
  private:
   // Larger answers stay where they are: they would push out many small ones.
