@@ -9,10 +9,10 @@ namespace {
 
 class StoreFailure : public GatewayFixture {
  protected:
-  void serve_with_fragile_disk() {
+  void serve_with_fragile_disk(const std::string& routes = "") {
     gateway_ = std::make_unique<GatewayProcess>(GatewayProcess::Options{
         .upstream = upstream_.url(),
-        .toml = "[timeouts]\nstore = \"300ms\"\n",
+        .toml = "[timeouts]\nstore = \"300ms\"\n" + routes,
         // Beyond the file size limit a write shall fail like one to a full disk, without a signal.
         .launcher = {"/bin/sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"}});
   }
@@ -67,6 +67,33 @@ TEST_F(StoreFailure, ResultThatCannotBeRecordedYetIsNotAnsweredAndNotLost) {
   if (retry.status == 201) {
     EXPECT_EQ(retry.header("Idempotency-Replayed"), "true");
   }
+}
+
+TEST_F(StoreFailure, RouteThatFailsOpenIsServedUnprotectedAndSaysSo) {
+  serve_with_fragile_disk("[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\n");
+  HttpResponse before = post(key_a);
+  EXPECT_EQ(before.header("Idempotency-Protected"), "");
+  fill_disk();
+  HttpResponse unprotected = post(key_b);
+  EXPECT_EQ(unprotected.status, 201);
+  EXPECT_EQ(unprotected.header("Idempotency-Protected"), "false");
+  EXPECT_EQ(unprotected.header("Idempotency-Expires"), "");
+  ASSERT_EQ(arrivals(key_b), 1u);
+  EXPECT_EQ(upstream_.audit().of_key(key_b)[0].request.header("Idempotency-Attempt"), "");
+  EXPECT_EQ(json_text(gateway_->log_line("/event", "fail_open"), "/key"), key_b);
+  EXPECT_EQ(json_text(gateway_->log_line("/event", "fail_open"), "/level"), "error");
+  EXPECT_EQ(gateway_->metric("oncekey_fail_open_total"), 1);
+  EXPECT_TRUE(
+      eventually([&] { return gateway_->metric("oncekey_requests_total", "fail_open") == 1; }));
+  HttpResponse lost = post("lost-at-the-upstream", "reset-unanswered");
+  EXPECT_EQ(code(lost), "upstream_failed") << lost.body;
+  EXPECT_EQ(lost.header("Idempotency-Protected"), "false");
+  EXPECT_EQ(post(key_a).body, before.body) << "what can be read is still replayed";
+  free_disk();
+  EXPECT_TRUE(eventually([&] {
+    return post("protected-again-" + std::to_string(upstream_.audit().size()))
+               .header("Idempotency-Expires") != "";
+  }));
 }
 
 TEST_F(StoreFailure, KilledWhileTheDiskIsFullTheWorkIsUnknownNotRepeated) {

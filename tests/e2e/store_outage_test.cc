@@ -1,0 +1,192 @@
+// A shared store that goes away, hangs or is full: refuse in bounded time, send nothing on, and be
+// back within seconds of it (SPEC D7).
+#include "e2e/shared_store.h"
+
+namespace oncekey::test {
+namespace {
+
+// A batch is given up after 800 ms, a request after 2 s.
+constexpr const char* short_patience = "[timeouts]\nstore = \"2s\"\n";
+constexpr Milliseconds answer_limit{4'000};  // with a loaded machine in mind
+constexpr Milliseconds at_once{700};
+
+class StoreOutage : public SharedStoreFixture {
+ protected:
+  void serve_on(FragileStore& store, const std::string& routes = "") {
+    gateway_ = node(store.url(), short_patience + routes);
+  }
+
+  // One order, which must be refused within the limit.
+  void expect_refused(const std::string& key, Milliseconds limit) {
+    const auto start = std::chrono::steady_clock::now();
+    HttpResponse refused = post(key);
+    const auto took = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(refused.status, 503) << refused.body;
+    EXPECT_EQ(code(refused), "store_unavailable");
+    EXPECT_NE(refused.header("Retry-After"), "");
+    EXPECT_LT(took, limit) << "it took " << took / Milliseconds(1) << " ms";
+    EXPECT_EQ(arrivals(key), 0u);
+  }
+
+  void expect_down() {
+    EXPECT_TRUE(eventually([&] {
+      return gateway_->metric("oncekey_store_breaker_state") > 0 || post(key_b).status == 201;
+    }));
+    HttpResponse ready = gateway_->admin("/readyz");
+    EXPECT_EQ(ready.status, 503);
+    EXPECT_NE(json_text(ready.body, "/reason").find("the store is down"), std::string::npos)
+        << ready.body;
+    EXPECT_NE(json_text(ready.body, "/store"), "");
+    EXPECT_NE(json_text(gateway_->log_line("/event", "store_down"), "/reason"), "");
+    EXPECT_EQ(gateway_->send({.method = "GET"}).status, 201) << "unprotected requests go on";
+  }
+
+  void expect_back() {
+    HttpResponse served;
+    EXPECT_TRUE(eventually(
+        [&] {
+          served = post(key_a);
+          EXPECT_NE(code(served), "outcome_unknown");
+          return served.status == 201;
+        },
+        recovery_limit))
+        << served.body;
+    EXPECT_EQ(arrivals(key_a), 1u);
+    EXPECT_EQ(gateway_->metric("oncekey_store_breaker_state"), 0);
+    EXPECT_NE(gateway_->log_line("/event", "store_back"), "");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, StoreOutage,
+                         ::testing::Values(StoreKind::postgres, StoreKind::redis,
+                                           StoreKind::tiered),
+                         store_name);
+
+TEST_P(StoreOutage, StoreThatIsDownIsRefusedAndComesBackWithTraffic) {
+  FragileStore store(GetParam());
+  serve_on(store);
+  HttpResponse before = post("before-the-outage");
+  EXPECT_EQ(before.status, 201);
+  store.stop();
+  for (int i = 0; i < 4; ++i) expect_refused(key_a, answer_limit);
+  expect_down();
+  expect_refused(key_a, answer_limit);
+  store.start();
+  expect_back();
+  EXPECT_EQ(post("before-the-outage").body, before.body);
+  EXPECT_EQ(arrivals("before-the-outage"), 1u);
+}
+
+TEST_P(StoreOutage, FrozenStoreIsRefusedInBoundedTimeAndThenAtOnce) {
+  FragileStore store(GetParam());
+  serve_on(store);
+  EXPECT_EQ(post("before-the-outage").status, 201);
+  store.freeze();
+  std::vector<HttpResponse> crowd =
+      storm(gateway_->port(), order("in-the-crowd-00001").bytes(), 200, answer_limit);
+  for (const HttpResponse& answer : crowd) EXPECT_EQ(answer.status, 503) << answer.failure;
+  EXPECT_EQ(arrivals("in-the-crowd-00001"), 0u);
+  expect_down();
+  // Unless it is the one that tries the store, a request does not wait for it.
+  std::size_t quick = 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    expect_refused(key_a, answer_limit);
+    if (std::chrono::steady_clock::now() - start < at_once) ++quick;
+  }
+  EXPECT_GE(quick, 2u);
+  store.thaw();
+  expect_back();
+  EXPECT_EQ(post("in-the-crowd-00001").status, 201);
+  EXPECT_EQ(arrivals("in-the-crowd-00001"), 1u);
+}
+
+TEST_P(StoreOutage, StoreThatIsBackIsFoundWithoutTraffic) {
+  FragileStore store(GetParam());
+  serve_on(store);
+  store.stop();
+  for (int i = 0; i < 4; ++i) expect_refused(key_a, answer_limit);
+  expect_down();
+  store.start();
+  EXPECT_TRUE(eventually([&] { return gateway_->admin("/readyz").status == 200; }, recovery_limit));
+}
+
+TEST_P(StoreOutage, OutcomeThatCannotBeRecordedIsRecordedLater) {
+  FragileStore store(GetParam());
+  serve_on(store);
+  auto client = post_held(key_a, "gate");
+  store.stop();
+  upstream_.open_gate("gate");
+  HttpResponse first = client->receive();
+  EXPECT_EQ(code(first), "store_unavailable") << "an answer went out whose record is not durable";
+  store.start();
+  HttpResponse retry;
+  EXPECT_TRUE(eventually(
+      [&] {
+        retry = post(key_a);
+        return retry.status == 201;
+      },
+      recovery_limit))
+      << retry.body;
+  EXPECT_EQ(retry.header("Idempotency-Replayed"), "true");
+  EXPECT_EQ(arrivals(key_a), 1u);
+}
+
+TEST_P(StoreOutage, RouteThatFailsOpenIsServedUnprotectedAndSaysSo) {
+  FragileStore store(GetParam());
+  serve_on(store, "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\n");
+  EXPECT_EQ(post("before-the-outage").header("Idempotency-Protected"), "");
+  store.freeze();
+  HttpResponse unprotected = post(key_a);
+  EXPECT_EQ(unprotected.status, 201) << unprotected.body;
+  EXPECT_EQ(unprotected.header("Idempotency-Protected"), "false");
+  EXPECT_EQ(json_text(gateway_->log_line("/event", "fail_open"), "/key"), key_a);
+  EXPECT_EQ(gateway_->metric("oncekey_fail_open_total"), 1);
+  store.thaw();
+  // Whatever the frozen store made of the reservation has been taken back: the key is free.
+  HttpResponse after;
+  EXPECT_TRUE(eventually(
+      [&] {
+        after = post(key_b);
+        return after.header("Idempotency-Expires") != "";
+      },
+      recovery_limit));
+  after = post(key_a);
+  EXPECT_NE(after.header("Idempotency-Expires"), "") << after.body;
+  EXPECT_EQ(arrivals(key_a), 2u) << "the documented price";
+}
+
+TEST_P(StoreOutage, DuplicateOfARunningRequestIsNeverSentOn) {
+  FragileStore store(GetParam());
+  serve_on(store,
+           "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\non_inflight = \"wait\"\n");
+  auto first = post_held(key_a, "gate");
+  HttpConnection duplicate(gateway_->port());
+  duplicate.send(order(key_a).bytes());
+  // It has been told by the store that the first is running.
+  EXPECT_TRUE(eventually([&] { return gateway_->metric("oncekey_store_operations_total") > 2; }));
+  store.stop();
+  EXPECT_EQ(code(duplicate.receive()), "store_unavailable");
+  EXPECT_EQ(arrivals(key_a), 1u);
+  upstream_.open_gate("gate");
+}
+
+class FullRedis : public SharedStoreFixture {};
+INSTANTIATE_TEST_SUITE_P(Stores, FullRedis, ::testing::Values(StoreKind::redis), store_name);
+
+TEST_P(FullRedis, RefusesBeforeDispatchAndServesAgainWithSpace) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url(), short_patience);
+  HttpResponse before = post(key_b);
+  EXPECT_EQ(before.status, 201);
+  store.redis().command({"CONFIG", "SET", "maxmemory", "1"});
+  HttpResponse refused = post(key_a);
+  EXPECT_EQ(code(refused), "store_unavailable") << refused.body;
+  EXPECT_EQ(arrivals(key_a), 0u);
+  store.redis().command({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_TRUE(eventually([&] { return post(key_a).status == 201; }, recovery_limit));
+  EXPECT_EQ(arrivals(key_a), 1u);
+  EXPECT_EQ(post(key_b).body, before.body);
+}
+
+}  // namespace
+}  // namespace oncekey::test
