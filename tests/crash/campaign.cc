@@ -1,145 +1,129 @@
 #include "crash/campaign.h"
 
+#include <algorithm>
 #include <cstdio>
-#include <map>
-#include <memory>
-#include <optional>
+#include <random>
 
+#include "crash/inquest.h"
+#include "crash/ledger.h"
 #include "crash/load.h"
-#include "support/gateway_process.h"
-#include "support/json_text.h"
+#include "crash/resumption.h"
+#include "crash/stage.h"
 #include "support/scripted_upstream.h"
 #include "support/waiting.h"
 
 namespace oncekey::test {
 namespace {
 
+// Short leases (shared_store_settings), a sweep every half second, and a busy machine.
+constexpr Milliseconds sweep_patience{15'000};
+
 class Campaign {
  public:
   explicit Campaign(const CampaignOptions& options)
       : options_(options),
         upstream_((folder_.path() / "audit.log").string()),
-        gateway_({.upstream = upstream_.url(),
-                  .store = options.store == "memory"
-                               ? "memory:"
-                               : options.store + ":" + (folder_.path() / "data").string()}) {
+        stage_({.store = options.store,
+                .append_fsync = options.append_fsync,
+                .upstream = upstream_.url(),
+                .logs = options.logs}) {
+    report_.store = options.store;
     report_.seed = options.seed;
+    report_.loss_is_violation = options.append_fsync == "always";
   }
 
   CampaignReport run() {
-    kill_under_load();
-    gateway_.restart();
-    expect_nothing_in_progress();
-    ask_for_every_key();
-    compare_with_audit();
+    disturb_under_load();
+    stage_.restart_gateways();
+    Inquest inquest(ledger_, upstream_.audit(), outages_, report_);
+    // An embedded store knows at its start that nobody works on its records.
+    inquest.expect_all_settled(stage_.gateway(0),
+                               stage_.is_shared() ? sweep_patience : Milliseconds(0));
+    if (stage_.has_cache()) fill_and_poison_cache();
+    inquest.ask_for_every_key(ports());
+    inquest.compare_with_audit();
+    report_.poisoned = stage_.poisoned();
     return report_;
   }
 
  private:
-  void complain(std::string violation) { report_.violations.push_back(std::move(violation)); }
-
-  void kill_under_load() {
-    std::mt19937_64 random(options_.seed);
-    Load load(ledger_, options_.seed, options_.clients);
-    for (int cycle = 1; cycle <= options_.cycles; ++cycle) {
-      load.point_at(gateway_.port());
-      let_time_pass(Milliseconds(1 + random() % 250));
-      gateway_.restart();
-      ++report_.kills;
-      if (options_.progress && cycle % 10 == 0) {
-        std::fprintf(stderr, "%d of %d kills, %zu requests\n", cycle, options_.cycles,
-                     load.requests());
-      }
+  void disturb_under_load() {
+    Load load(ledger_, {.seed = options_.seed,
+                        .clients = options_.clients,
+                        .gateways = stage_.gateways(),
+                        .pause_max = Milliseconds(stage_.is_shared() ? 10 : 0)});
+    auto port_changed = [&](std::size_t gateway, std::uint16_t port) {
+      load.point_at(gateway, port);
+    };
+    for (std::size_t number = 0; number < stage_.gateways(); ++number) {
+      load.point_at(number, stage_.gateway(number).port());
     }
-    load.point_at(gateway_.port());
+    std::vector<Disturbance> plan =
+        plan_of(options_.store, options_.cycles, options_.seed, options_.only);
+    for (const Disturbance& disturbance : plan) {
+      let_time_pass(disturbance.after);
+      outages_.push_back(stage_.strike(disturbance, port_changed));
+      Milliseconds resumed{0};
+      if (stage_.is_shared()) resumed = await_service(ledger_, ports(), report_.findings);
+      report_.resumed[disturbance.blow].push_back(resumed);
+      if (stage_.has_cache()) ask_again(disturbance.detail);
+      if (options_.progress) tell(disturbance, resumed, load.figures().requests);
+    }
     load.stop();
-    report_.requests = load.requests();
-    report_.connections_lost = load.connections_lost();
-    for (std::string& violation : load.violations()) complain(std::move(violation));
+    report_.load = load.figures();
+    for (Finding& finding : load.findings()) report_.findings.push_back(std::move(finding));
   }
 
-  void expect_nothing_in_progress() {
-    HttpResponse list = gateway_.admin("/records?state=in_progress&limit=10");
-    if (list.status != 200 || !json_at(list.body, "/records")) {
-      complain("the list of records cannot be read: " + list.body + list.failure);
-    } else if (json_at(list.body, "/records/0")) {
-      complain("still in progress: " + json_text(list.body, "/records/0/key"));
+  void tell(const Disturbance& disturbance, Milliseconds resumed, std::size_t requests) const {
+    std::size_t done = report_.disturbances();
+    if (!stage_.is_shared() && done % 10 != 0) return;
+    std::string name(name_of(disturbance.blow));
+    std::fprintf(stderr, "%zu of %d: %s, %lld ms; served again %lld ms later; %zu requests\n", done,
+                 options_.cycles, name.c_str(), static_cast<long long>(disturbance.lasts.count()),
+                 static_cast<long long>(resumed.count()), requests);
+  }
+
+  std::vector<std::uint16_t> ports() {
+    std::vector<std::uint16_t> all;
+    for (std::size_t number = 0; number < stage_.gateways(); ++number) {
+      all.push_back(stage_.gateway(number).port());
+    }
+    return all;
+  }
+
+  // Recent answers from the gateway that keeps none in memory: from the cache, whatever has been
+  // done to it, or from where the truth is.
+  void ask_again(std::uint64_t seed) {
+    constexpr int questions = 40;
+    std::mt19937_64 random(seed);
+    HttpConnection connection(stage_.gateway(stage_.gateways() - 1).port());
+    for (int question = 0; question < questions; ++question) {
+      auto number = ledger_.pick_recent(random);
+      if (!number || !ledger_.at(*number).answer) continue;
+      HttpResponse response = connection.exchange(ledger_.at(*number).request());
+      if (!is_final(response)) continue;
+      std::string wrong = ledger_.acknowledge(*number, response);
+      if (wrong.empty()) continue;
+      report_.findings.push_back({Finding::Kind::fault, ledger_.at(*number).key, wrong});
     }
   }
 
-  void ask_for_every_key() {
-    HttpConnection connection(gateway_.port());
-    std::map<std::string, std::string> answers = answers_by_key();
-    for (std::size_t number = 0; number < ledger_.size(); ++number) {
-      Operation operation = ledger_.at(number);
-      if (operation.answer) ++report_.acknowledged;
-      HttpResponse response = connection.exchange(Load::request_of(operation));
-      bool replayed = response.header("Idempotency-Replayed") == "true";
-      bool unknown =
-          response.status == 409 && json_text(response.body, "/code") == "outcome_unknown";
-      if (operation.answer) {
-        check_acknowledged(number, response, replayed);
-      } else if (response.status == 201 && replayed) {
-        ++report_.unacknowledged_replays;
-        if (answers[operation.key] != response.body) {
-          complain("key " + operation.key + " replays what the upstream did not answer");
-        }
-      } else if (response.status == 201) {
-        ++report_.executed_at_end;
-      } else if (unknown) {
-        ++report_.unknown_at_end;
-      } else {
-        complain("key " + operation.key + " is answered " + std::to_string(response.status) + " " +
-                 response.failure + response.body);
-      }
-      if (replayed) ++report_.replayed_at_end;
+  // Every answer into the cache, half of them spoiled, before all of them are checked.
+  void fill_and_poison_cache() {
+    HttpConnection connection(stage_.gateway(stage_.gateways() - 1).port());
+    std::size_t recent = std::min<std::size_t>(ledger_.size(), 2000);
+    for (std::size_t number = ledger_.size() - recent; number < ledger_.size(); ++number) {
+      if (ledger_.at(number).answer) connection.exchange(ledger_.at(number).request());
     }
-    report_.keys = ledger_.size();
-  }
-
-  void check_acknowledged(std::size_t number, const HttpResponse& response, bool replayed) {
-    if (response.status / 100 != 2 || !replayed) {
-      complain("acknowledged key " + ledger_.at(number).key +
-               " does not replay: " + std::to_string(response.status) + " " + response.failure);
-      return;
-    }
-    std::string wrong = ledger_.acknowledge(number, response);
-    if (!wrong.empty()) complain(wrong);
-  }
-
-  std::map<std::string, std::string> answers_by_key() {
-    std::map<std::string, std::string> answers;
-    for (const Arrival& arrival : upstream_.audit().all()) {
-      if (arrival.effect) answers[arrival.key] = arrival.answer;
-    }
-    return answers;
-  }
-
-  void compare_with_audit() {
-    std::map<std::string, std::size_t> executions;
-    for (const Arrival& arrival : upstream_.audit().all()) {
-      ++report_.arrivals;
-      std::size_t& before = executions[arrival.key];
-      // Whatever the arrival did: work that was done must never be dispatched again.
-      if (before > 0) {
-        complain("key " + arrival.key + " was dispatched again after its execution, arrival " +
-                 std::to_string(arrival.number));
-      }
-      if (arrival.request.body == "{\"changed\":true}") {
-        complain("a changed body reached the upstream, key " + arrival.key);
-      }
-      if (arrival.effect) {
-        ++before;
-        ++report_.executions;
-      }
-    }
+    stage_.poison(options_.seed);
   }
 
   CampaignOptions options_;
   TemporaryFolder folder_;
   ScriptedUpstream upstream_;
-  GatewayProcess gateway_;
+  Stage stage_;
   Ledger ledger_;
+  std::vector<Outage> outages_;
   CampaignReport report_;
 };
 

@@ -2,6 +2,7 @@
 // half is the upstream's audit.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -14,6 +15,8 @@
 
 namespace oncekey::test {
 
+using WallTime = std::chrono::system_clock::time_point;
+
 struct Acknowledged {
   int status = 0;
   std::string body;
@@ -24,19 +27,32 @@ struct Acknowledged {
 
 struct Operation {
   std::string key;
+  std::string target;
   std::string body;
   std::optional<Acknowledged> answer;  // the first complete answer that a replay must repeat
+  WallTime acknowledged_at;
+  WallTime first_sent;
+  WallTime last_sent;
+  bool told_unknown = false;  // for good: nothing here resolves a record
+
+  HttpRequest request() const;
 };
+
+// Answers that the upstream gave for work it did. They are kept and repeated.
+bool is_final(const HttpResponse& response);
 
 class Ledger {
  public:
   // A new operation; its number is how it is referred to from then on.
-  std::size_t open(std::string key, std::string body);
+  std::size_t open(std::string key, std::string target, std::string body);
   std::optional<std::size_t> pick_recent(std::mt19937_64& random) const;
   Operation at(std::size_t number) const;
   std::size_t size() const;
 
-  // Compares a complete 2xx answer with the first one, or makes it the first one.
+  bool sent(std::size_t number);  // false: for the first time
+  void told_unknown(std::size_t number);
+
+  // Compares a final answer with the first one, or makes it the first one.
   // Returns what is wrong, "" when nothing is.
   std::string acknowledge(std::size_t number, const HttpResponse& response);
 

@@ -1,47 +1,65 @@
 // The campaign's clients: new operations, duplicates, changed bodies, and retries after a loss.
+// With several gateways every request goes to any of them, and some go to all at once.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "crash/finding.h"
 #include "crash/ledger.h"
 #include "support/http_client.h"
 
 namespace oncekey::test {
 
+struct LoadOptions {
+  std::uint64_t seed = 1;  // decides every client's choices; the disturbances decide the rest
+  int clients = 6;
+  std::size_t gateways = 1;
+  Milliseconds pause_max{0};   // between two operations of a client
+  std::string keys = "crash";  // what keys begin with
+};
+
+struct LoadFigures {
+  std::size_t requests = 0;
+  std::size_t duplicates = 0;        // requests whose key had been sent before
+  std::size_t connections_lost = 0;  // no complete answer
+  std::size_t refused = 0;           // 503, of the gateway or the upstream
+  Milliseconds slowest{0};           // of all answers, whatever they were
+};
+
 class Load {
  public:
-  // `seed` decides every client's choices; the kills decide the rest.
-  Load(Ledger& ledger, std::uint64_t seed, int clients);
+  Load(Ledger& ledger, LoadOptions options);
   ~Load() { stop(); }
 
-  void point_at(std::uint16_t port) { port_ = port; }  // the gateway is back on this port
+  void point_at(std::size_t gateway, std::uint16_t port);  // it is back on this port; 0: it is down
   void stop();
 
-  std::size_t requests() const { return requests_; }
-  std::size_t connections_lost() const { return lost_; }
-  std::vector<std::string> violations() const;
-
-  static HttpRequest request_of(const Operation& operation);
+  LoadFigures figures() const;
+  std::vector<Finding> findings() const;
 
  private:
   class Client;
 
-  void complain(std::string violation);
-  void wait_for_gateway(std::uint16_t lost_port);
+  void complain(Finding::Kind kind, const std::string& key, std::string what);
+  bool any_other(std::size_t gateway, std::uint16_t lost_port) const;
+  void wait_for_gateway(std::size_t gateway, std::uint16_t lost_port);
+  void count_sent(std::size_t number);
+  void note(Milliseconds took, const HttpResponse& response, const Operation& operation);
 
   Ledger& ledger_;
-  std::atomic<std::uint16_t> port_ = 0;
+  const LoadOptions options_;
+  std::vector<std::atomic<std::uint16_t>> ports_;
   std::atomic<bool> stopping_ = false;
-  std::atomic<std::size_t> requests_ = 0;
-  std::atomic<std::size_t> lost_ = 0;
   mutable std::mutex mutex_;
-  std::vector<std::string> violations_;
+  LoadFigures figures_;
+  std::vector<Finding> findings_;
   std::vector<std::thread> threads_;
 };
 

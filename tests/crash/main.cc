@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -9,8 +11,17 @@
 
 namespace {
 
+constexpr const char* usage_text =
+    "./dev crash [--store rocksdb|memory|postgres|redis|tiered] [--cycles N] [--seed N]\n"
+    "            [--clients N] [--appendfsync always|everysec|no] [--logs FOLDER]\n"
+    "--cycles       disturbances: 200 for one gateway on its own store, 40 for two on a shared "
+    "one\n"
+    "--seed         repeats a run in its choices\n"
+    "--appendfsync  of Redis as the store; what anything but always loses is counted, not judged\n"
+    "--logs         leaves what killed gateways wrote in this folder\n";
+
 int usage() {
-  std::fprintf(stderr, "crash_campaign [--cycles N] [--seed N] [--store rocksdb] [--clients N]\n");
+  std::fputs(usage_text, stderr);
   return 2;
 }
 
@@ -18,6 +29,7 @@ int usage() {
 
 int main(int count, char** words) {
   oncekey::test::CampaignOptions options;
+  std::optional<int> cycles;
   options.seed = std::random_device()();
   options.progress = true;
   try {
@@ -26,23 +38,30 @@ int main(int count, char** words) {
       if (i + 1 == count) return usage();
       std::string value = words[i + 1];
       if (name == "--cycles") {
-        options.cycles = std::stoi(value);
+        cycles = std::stoi(value);
       } else if (name == "--seed") {
         options.seed = std::stoull(value);
       } else if (name == "--store") {
         options.store = value;
       } else if (name == "--clients") {
         options.clients = std::stoi(value);
+      } else if (name == "--appendfsync") {
+        options.append_fsync = value;
+      } else if (name == "--logs") {
+        options.logs = value;
+        std::filesystem::create_directories(value);
       } else {
         return usage();
       }
     }
-    std::printf("crash campaign: %d kills, seed %llu\n", options.cycles,
-                static_cast<unsigned long long>(options.seed));
+    bool embedded = oncekey::test::blows_of(options.store).size() == 1;
+    options.cycles = cycles.value_or(embedded ? 200 : 40);
+    std::printf("crash campaign: %d disturbances, store %s, seed %llu\n", options.cycles,
+                options.store.c_str(), static_cast<unsigned long long>(options.seed));
     std::fflush(stdout);
     oncekey::test::CampaignReport report = oncekey::test::run_campaign(options);
     std::fputs(report.text().c_str(), stdout);
-    return report.violations.empty() ? 0 : 1;
+    return report.violations().empty() ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "crash_campaign: %s\n", error.what());
     return 1;

@@ -7,7 +7,9 @@ dev_help() {
 ./dev build                           build/oncekey: optimised, debug info, assertions on
 ./dev bench [--quick] [...]           figures beside nginx, as a table and in bench/results/ (--help)
 ./dev fuzz [--seconds N] [NAME...]    each fuzzer for N seconds (60)
-./dev crash [--cycles N] [...]        kill -9 under load, N times (200), then check every record
+./dev crash [--store NAME] [...]      kill -9 under load, 200 times, then check every record; with
+                                      postgres, redis or tiered: two gateways, whose servers are
+                                      killed, restarted and frozen as well (--help)
 ./dev lint                            format, include rules, size limits
 ./dev clean                           remove the build directories
 
@@ -67,11 +69,9 @@ dev_test() {
 }
 
 dev_crash() {
-  (($#)) || set -- --cycles 200
   need build libraries tests servers
   configure build
   compile build oncekey crash_campaign
-  say "crash campaign: $*"
   exec build/crash_campaign "$@"
 }
 
