@@ -1,0 +1,136 @@
+// `oncekey migrate` and `oncekey check` on a real PostgreSQL: what they print, and how they end.
+#include "e2e/gateway_fixture.h"
+#include "support/json_text.h"
+#include "support/shared_servers.h"
+
+namespace oncekey::test {
+namespace {
+
+struct Ran {
+  int exit_code = -1;
+  std::string output;
+
+  bool says(const std::string& text) const { return output.find(text) != std::string::npos; }
+};
+
+Ran run(std::vector<std::string> words) {
+  words.insert(words.begin(), oncekey_binary());
+  Process process(words);
+  Ran ran{.exit_code = process.wait().value_or(-1)};
+  process.wait_for_line([](const std::string&) { return false; });  // until both streams end
+  ran.output = process.output();
+  return ran;
+}
+
+class StoreCommandTest : public testing::Test {
+ protected:
+  const std::string url_ = shared_postgres().fresh_database();
+};
+
+TEST_F(StoreCommandTest, MigrateSaysWhatItDidAndThenThatThereIsNothingToDo) {
+  const Ran planned = run({"migrate", "--store", url_, "--dry-run"});
+  EXPECT_EQ(planned.exit_code, 0) << planned.output;
+  EXPECT_TRUE(planned.says("would apply 0001_records\n")) << planned.output;
+  const Ran first = run({"migrate", "--store", url_});
+  EXPECT_EQ(first.exit_code, 0) << first.output;
+  EXPECT_TRUE(first.says("applied 0001_records\napplied 0002_functions\n")) << first.output;
+  const Ran second = run({"migrate", "--store", url_});
+  EXPECT_EQ(second.exit_code, 0) << second.output;
+  EXPECT_TRUE(second.says("nothing to do")) << second.output;
+  const Ran json = run({"migrate", "--store", url_, "--json"});
+  EXPECT_EQ(json_text(json.output, "/applied"), "[]") << json.output;
+  EXPECT_EQ(json_text(json.output, "/version_before"), json_text(json.output, "/version_after"));
+}
+
+TEST_F(StoreCommandTest, MigrateTakesTheStoreOfTheFileAndThePostgresPartOfTwo) {
+  TemporaryFolder folder;
+  const std::string file =
+      folder.write("a.toml", "store = \"" + url_ + "+redis://127.0.0.1:1/0\"\n");
+  const Ran ran = run({"migrate", "--config", file});
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_TRUE(ran.says("applied 0001_records")) << ran.output;
+}
+
+TEST_F(StoreCommandTest, MigrateIsNotNeededByOtherStores) {
+  const Ran ran = run({"migrate", "--store", "memory:"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_TRUE(ran.says("needs no migration")) << ran.output;
+  EXPECT_EQ(run({"migrate", "--store", "mysql://a"}).exit_code, 2);
+  EXPECT_EQ(run({"migrate", "--no-such-flag"}).exit_code, 2);
+}
+
+TEST_F(StoreCommandTest, MigrateRefusesANewerSchema) {
+  run({"migrate", "--store", url_});
+  PostgresClient(url_).execute(
+      "INSERT INTO oncekey.migrations (version, name, checksum) VALUES (999, 'later', 'x')");
+  const Ran ran = run({"migrate", "--store", url_});
+  EXPECT_EQ(ran.exit_code, 1) << ran.output;
+  EXPECT_TRUE(ran.says("version 999")) << ran.output;
+}
+
+TEST_F(StoreCommandTest, CheckPrintsFactsAboutTheServer) {
+  run({"migrate", "--store", url_});
+  const Ran text = run({"check", "--store", url_});
+  EXPECT_EQ(text.exit_code, 0) << text.output;
+  for (const char* fact :
+       {"good     server version: 15", "good     role: primary", "good     privileges: complete",
+        "good     fsync: on", "good     synchronous_commit: on", "good     connections left: ",
+        "good     clock difference: ", "default isolation: read committed"}) {
+    EXPECT_TRUE(text.says(fact)) << fact << " is not in\n" << text.output;
+  }
+  const Ran json = run({"check", "--store", url_, "--json"});
+  EXPECT_EQ(json_text(json.output, "/servers/0/good"), "true") << json.output;
+  EXPECT_EQ(json_text(json.output, "/servers/0/facts/1/value"), "primary") << json.output;
+}
+
+TEST_F(StoreCommandTest, CheckFailsWithoutSchemaAndSaysWhatToRun) {
+  const Ran ran = run({"check", "--store", url_});
+  EXPECT_EQ(ran.exit_code, 1) << ran.output;
+  EXPECT_TRUE(ran.says("good     privileges: can create the schema")) << ran.output;
+  EXPECT_TRUE(ran.says("error    schema version: 0")) << ran.output;
+  EXPECT_TRUE(ran.says("run: oncekey migrate --store ")) << ran.output;
+  EXPECT_EQ(run({"check", "--store", url_, "--offline"}).exit_code, 0);
+}
+
+TEST_F(StoreCommandTest, CheckNamesMissingPrivilegesAndWeakSettings) {
+  run({"migrate", "--store", url_});
+  const std::string database = url_.substr(url_.rfind('/') + 1);
+  PostgresClient admin(shared_postgres().admin_url(database));
+  admin.execute(
+      "DO $$ BEGIN CREATE ROLE check_stranger LOGIN; EXCEPTION WHEN duplicate_object OR"
+      " unique_violation THEN NULL; END $$;"
+      "GRANT USAGE ON SCHEMA oncekey TO check_stranger;"
+      "GRANT SELECT ON oncekey.migrations TO check_stranger;"
+      "ALTER DATABASE " +
+      database + " SET synchronous_commit = off");
+  std::string stranger = url_;
+  stranger.replace(stranger.find("//oncekey@") + 2, 7, "check_stranger");
+  const Ran ran = run({"check", "--store", stranger});
+  EXPECT_EQ(ran.exit_code, 1) << ran.output;
+  EXPECT_TRUE(ran.says("SELECT ON oncekey.records")) << ran.output;
+  EXPECT_TRUE(ran.says("EXECUTE ON FUNCTION oncekey.reserve_batch")) << ran.output;
+  EXPECT_TRUE(ran.says("warning  synchronous_commit: off")) << ran.output;
+  admin.execute("ALTER DATABASE " + database + " RESET synchronous_commit");
+}
+
+TEST_F(StoreCommandTest, UnreachableServerIsReportedWithoutThePassword) {
+  const std::string away = "postgres://me:hunter2@127.0.0.1:1/shop";
+  for (const char* command : {"check", "migrate"}) {
+    const Ran ran = run({command, "--store", away});
+    EXPECT_EQ(ran.exit_code, 1) << ran.output;
+    EXPECT_TRUE(ran.says("postgres://me:***@127.0.0.1:1/shop")) << ran.output;
+    EXPECT_FALSE(ran.says("hunter2")) << ran.output;
+    EXPECT_FALSE(run({command, "--store", away, "--json"}).says("hunter2"));
+  }
+}
+
+TEST_F(StoreCommandTest, CheckLooksAtBothServersOfATieredStore) {
+  run({"migrate", "--store", url_});
+  const std::string redis = shared_redis().fresh_database();
+  const Ran ran = run({"check", "--store", url_ + "+" + redis});
+  EXPECT_TRUE(ran.says("\nstore " + url_ + "\n")) << ran.output;
+  EXPECT_TRUE(ran.says("\nstore " + redis + "\n")) << ran.output;
+}
+
+}  // namespace
+}  // namespace oncekey::test
