@@ -13,8 +13,8 @@ class Figure:
 
     what: str
     value: float | None
-    land: float
-    aim: float
+    land: float | None
+    aim: float | None
     higher_is_better: bool
     unit: str = ""
     note: str = ""
@@ -29,10 +29,12 @@ class Figure:
         return "aim" if self.meets(self.aim) else "lands" if self.meets(self.land) else "MISSES"
 
     def row(self):
-        sign = "≥" if self.higher_is_better else "≤"
-        value = "-" if self.value is None else f"{number(self.value)}{self.unit}"
-        return [self.what, value, f"{sign} {number(self.land)}{self.unit}",
-                f"{sign} {number(self.aim)}{self.unit}", self.verdict, self.note]
+        sign = "≥ " if self.higher_is_better else "≤ "
+
+        def shown(value, before=""):
+            return "-" if value is None else f"{before}{number(value)}{self.unit}"
+
+        return [self.what, shown(self.value), shown(self.land, sign), shown(self.aim, sign), self.verdict, self.note]
 
 
 def number(value):
@@ -69,15 +71,16 @@ def markdown_table(header, rows):
 FIGURE_HEADER = ["what", "measured", "to land", "aim", "verdict", "how"]
 
 
-def write(figures, runs_header, runs, setting, details):
+def write(name, figures, runs_header, runs, setting, details):
+    """As NAME.json and NAME.md; returns what was written, for people."""
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "latest.json").write_text(json.dumps({
+    (RESULTS / f"{name}.json").write_text(json.dumps({
         "setting": setting,
         "figures": [vars(figure) | {"verdict": figure.verdict} for figure in figures],
         "runs": [dict(zip(runs_header, run)) for run in runs],
         "details": details,
     }, indent=2, ensure_ascii=False) + "\n")
-    (RESULTS / "latest.md").write_text("\n\n".join([
+    (RESULTS / f"{name}.md").write_text("\n\n".join([
         "# Figures of the last `./dev bench`",
         "\n".join(f"- {name}: {value}" for name, value in setting.items()),
         markdown_table(FIGURE_HEADER, [figure.row() for figure in figures]),
@@ -86,3 +89,4 @@ def write(figures, runs_header, runs, setting, details):
         "## Details",
         "\n".join(f"- {name}: {value}" for name, value in details.items()),
     ]) + "\n")
+    return f"bench/results/{name}.json and {name}.md"

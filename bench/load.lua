@@ -1,10 +1,15 @@
 -- wrk's side of the bench: POST with a small body and a 36-character Idempotency-Key.
---   wrk ... -s load.lua URL -- fresh PREFIX     every key is new
---   wrk ... -s load.lua URL -- replay PREFIX    the same 1,000 keys again and again
--- The request is two constant strings around the key, so that making it costs next to nothing.
+--   wrk ... -s load.lua URL -- MODE PREFIX [name=number ...] [path=/...]
+-- fresh    every key is new, and follows the one before it in order
+-- spread   every key is new, and falls anywhere in the order, as random keys do
+-- replay   the same keys again and again, in order
+-- pool     the same keys again and again, at random
+-- keys=N: how many for replay and pool. think_ms=N: each connection pauses between requests, up to
+-- twice that long.
+-- The request is constant strings around the key, so that making it costs next to nothing.
 
-local KEYS_REPLAYED = 1000
 local BODY = '{"amount":1250,"currency":"EUR","item":"sku-4711"}'
+local SPREAD = 2654435761  -- odd, so multiplying by it visits every number below 2^32 once
 local thread_count = 0
 
 function setup(thread)
@@ -12,25 +17,56 @@ function setup(thread)
   thread_count = thread_count + 1
 end
 
-local head, tail, count, limit
+local format, random = string.format, math.random
+local next_key
 
-function init(args)
-  limit = args[1] == "replay" and KEYS_REPLAYED or nil
-  -- 24 characters of prefix, a digit for the thread, a dash and 10 digits make 36.
-  local thread_digit = limit and 0 or id
-  head = "POST /orders HTTP/1.1\r\nHost: " .. wrk.host .. ":" .. wrk.port ..
-    "\r\nContent-Type: application/json\r\nContent-Length: " .. #BODY ..
-    "\r\nIdempotency-Key: " .. args[2] .. thread_digit .. "-"
-  tail = "\r\n\r\n" .. BODY
-  count = 0
+local function settings_of(args)
+  local settings = { keys = 1000, think_ms = 0, path = "/orders" }
+  for i = 3, #args do
+    local name, value = args[i]:match("^([a-z_]+)=(.*)$")
+    settings[name] = tonumber(value) or value
+  end
+  return settings
 end
 
-local format = string.format
+-- All of them have 36 characters. Known keys are the same whichever thread sends them.
+local function keys_of(mode, prefix, keys)
+  local count = 0
+  if mode == "fresh" then
+    local head = prefix .. id .. "-"
+    return function() count = count + 1; return head .. format("%010d", count) end
+  elseif mode == "spread" then
+    local middle = "-" .. prefix:sub(1, 15) .. id .. "-"
+    return function()
+      count = count + 1
+      return format("%08x", count * SPREAD % 4294967296) .. middle .. format("%010d", count)
+    end
+  elseif mode == "replay" then
+    local head = prefix .. "0-"
+    return function() count = count + 1; return head .. format("%010d", count % keys) end
+  elseif mode == "pool" then
+    local head = prefix .. "0-"
+    return function() return head .. format("%010d", random(0, keys - 1)) end
+  end
+  error("load.lua does not know the mode " .. mode)
+end
+
+local head, tail
+
+function init(args)
+  local settings = settings_of(args)
+  next_key = keys_of(args[1], args[2], settings.keys)
+  head = "POST " .. settings.path .. " HTTP/1.1\r\nHost: " .. wrk.host .. ":" .. wrk.port ..
+    "\r\nContent-Type: application/json\r\nContent-Length: " .. #BODY .. "\r\nIdempotency-Key: "
+  tail = "\r\n\r\n" .. BODY
+  -- wrk pauses between requests only where this function is there.
+  if settings.think_ms > 0 then
+    delay = function() return random(0, 2 * settings.think_ms) end
+  end
+end
 
 function request()
-  count = count + 1
-  local n = limit and count % limit or count
-  return head .. format("%010d", n) .. tail
+  return head .. next_key() .. tail
 end
 
 -- One line that bench/load.py reads; wrk counts an answer above 399 as errors.status.

@@ -1,8 +1,9 @@
-"""The processes of the bench: nginx twice and the gateway, on free loopback ports."""
+"""The processes of the bench, on free loopback ports: nginx twice and the gateway."""
 
 import http.client
 import os
 import re
+import signal
 import socket
 import subprocess
 import time
@@ -35,10 +36,12 @@ def resident_mib_of(pid):
 class Server:
     """A child process that listens on a port. `worker` is the process whose CPU is counted."""
 
-    def __init__(self, name, command, port, log):
-        self.name, self.port, self.log = name, port, log
+    def __init__(self, name, command, port, log, stop_signal=signal.SIGTERM, **environment):
+        self.name, self.port, self.log, self.stop_signal = name, port, log, stop_signal
+        self.admin = None  # the port of a gateway's metrics
         with open(log, "ab") as output:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                            env=os.environ | environment)
         self.worker = self.process.pid
 
     def wait_until_up(self):
@@ -46,14 +49,19 @@ class Server:
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 break
-            try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+            if self.answers():
                 return self
-            except OSError:
-                time.sleep(0.02)
+            time.sleep(0.02)
         self.stop()
         tail = "\n".join(Path(self.log).read_text(errors="replace").splitlines()[-10:])
         raise BenchError(f"{self.name} does not accept connections on port {self.port}:\n{tail}")
+
+    def answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+            return True
+        except OSError:
+            return False
 
     def cpu_seconds(self):
         return cpu_seconds_of(self.worker)
@@ -61,7 +69,7 @@ class Server:
     def stop(self):
         if self.process.poll() is not None:
             return
-        self.process.terminate()
+        self.process.send_signal(self.stop_signal)
         try:
             self.process.wait(timeout=15)
         except subprocess.TimeoutExpired:
@@ -82,19 +90,29 @@ def start_nginx(name, folder, **values):
     command = ["/usr/sbin/nginx", "-p", str(folder), "-c", str(configuration), "-e", str(log)]
     server = Server(f"nginx ({name})", command, port, log)
     server.wait_until_up()
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
-    if len(children) != 1:
-        raise BenchError(f"nginx ({name}) has {len(children)} workers, not one")
-    server.worker = int(children[0])
+    server.worker = only_child(server)
     return server
 
 
-def start_gateway(program, data, upstream_port, folder, extra=()):
+def only_child(server):
+    """The master listens before it has made its worker."""
+    deadline = time.monotonic() + START_SECONDS_MAX
+    children = []
+    while not children and time.monotonic() < deadline:
+        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+    if len(children) != 1:
+        server.stop()
+        raise BenchError(f"{server.name} has {len(children)} workers, not one")
+    return int(children[0])
+
+
+def start_gateway(program, store, upstream_port, folder, **environment):
+    """`environment` holds settings that have no flag: ONCEKEY_REPLAY_CACHE="0"."""
     port, admin = free_port(), free_port()
     command = [str(program), "serve", "--to", f"http://127.0.0.1:{upstream_port}",
                "--listen", f"127.0.0.1:{port}", "--admin", f"127.0.0.1:{admin}",
-               "--store", f"rocksdb:{data}", "--log-level", "warn", *extra]
-    server = Server("oncekey", command, port, folder / "oncekey.log")
+               "--store", store, "--log-level", "warn"]
+    server = Server(f"oncekey --store {store}", command, port, folder / f"oncekey-{port}.log", **environment)
     server.admin = admin
     return server.wait_until_up()
 
@@ -113,16 +131,16 @@ def upstream_requests(upstream):
     return int(fetch(upstream.port, "/requests").splitlines()[2].split()[2])
 
 
-STORE_COUNTERS = ("syncs", "batches", "operations")
+STORE_COUNTERS = ("syncs", "batches", "operations", "statements")
 
 
 def store_counters(gateway):
-    """The gateway's own count of syncs, batches and operations."""
+    """The gateway's own count of what it did to its store."""
     page = fetch(gateway.admin, "/metrics")
     counters = {}
     for name in STORE_COUNTERS:
         values = re.findall(rf"^oncekey_store_{name}_total(?:\{{[^}}]*\}})? ([0-9.e+]+)$", page, re.MULTILINE)
         if not values:
-            raise BenchError(f"/metrics has no oncekey_store_{name}_total: the syncs cannot be shown")
+            raise BenchError(f"/metrics has no oncekey_store_{name}_total: what the store did cannot be shown")
         counters[name] = int(sum(map(float, values)))
     return counters

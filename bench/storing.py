@@ -17,7 +17,7 @@ PROMISES = (
 
 def store_figures(program, folder, details, report):
     if not program.exists():
-        raise BenchError(f"{program} is not built; --skip-store leaves its figures out")
+        raise BenchError(f"{program} is not built; --skip embedded leaves its figures out")
     data, result = folder / "store", folder / "store.json"
     print("==> the store alone, up to 5 M keys (several minutes)", flush=True)
     command = [str(program), "--path", str(data), "--keys", "5000000", "--json", str(result)]
