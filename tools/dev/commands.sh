@@ -5,7 +5,7 @@ dev_help() {
 ./dev run [--once]                    build, then the demo; --once ends after the tour
 ./dev test [--asan] [--filter REGEX]  build and run all tests, or those whose name matches
 ./dev build                           build/oncekey: optimised, debug info, assertions on
-./dev bench [--quick] [...]           figures beside nginx, as a table and in bench/results/ (--help)
+./dev bench [--quick] [...]           figures beside nginx and pgbench, as a table and in bench/results/ (--help)
 ./dev fuzz [--seconds N] [NAME...]    each fuzzer for N seconds (60)
 ./dev crash [--store NAME] [...]      kill -9 under load, 200 times, then check every record; with
                                       postgres, redis or tiered: two gateways, whose servers are
