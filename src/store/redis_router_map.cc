@@ -39,7 +39,7 @@ void RedisRouter::own_slot(int slot, const RedisAddress& address) {
 
 std::vector<RedisAddress> RedisRouter::masters(RedisDeadline deadline) {
   if (url_.cluster) {
-    if (!refresh_map(deadline)) return {};
+    if (map_is_stale_) refresh_map(deadline);
     return masters_;
   }
   // Of several servers the one that accepts writes.
