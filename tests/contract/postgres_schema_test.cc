@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
+#include "store/sql/migrations.h"
 #include "support/shared_servers.h"
 
 namespace oncekey::store {
@@ -76,15 +78,44 @@ TEST_F(PostgresSchemaTest, PlanNamesWhatWouldBeDoneAndDoesNothing) {
   EXPECT_EQ(plan->applied, migrate_or_fail().applied);
 }
 
-TEST_F(PostgresSchemaTest, MigrationThatWasMissingIsAdded) {
-  const MigrationReport all = migrate_or_fail();
+TEST_F(PostgresSchemaTest, SchemaThatWasMadeBeforehandIsUsed) {
+  test::PostgresClient(url_).execute("CREATE SCHEMA oncekey");  // by a role that may
+  EXPECT_EQ(state().kind, Kind::absent);
+  EXPECT_EQ(migrate_or_fail().version_before, 0);
+  EXPECT_EQ(state().kind, Kind::current);
+}
+
+TEST_F(PostgresSchemaTest, OlderSchemaGetsWhatIsMissingAndKeepsItsRecords) {
+  const MigrationReport all = *plan_migration(url_, soon());
+  ASSERT_GE(all.applied.size(), 2u);
+  const EmbeddedMigration& first = embedded_migrations[0];
   test::PostgresClient client(url_);
-  // As the first version left it: only the records.
-  client.execute("DROP SCHEMA oncekey CASCADE");
-  EXPECT_EQ(state().kind, Kind::absent);
-  client.execute("CREATE SCHEMA oncekey");  // made beforehand, by a role that may
-  EXPECT_EQ(state().kind, Kind::absent);
-  EXPECT_EQ(migrate_or_fail().applied, all.applied);
+  client.execute(
+      "CREATE SCHEMA oncekey; CREATE TABLE oncekey.migrations (version integer PRIMARY KEY,"
+      " name text, checksum text, applied_at timestamptz DEFAULT now());" +
+      std::string(first.sql) + "INSERT INTO oncekey.migrations VALUES (1, 'first', '" +
+      std::string(first.checksum) +
+      "'); SELECT taken FROM oncekey.reserve_one('s', 'k', '', 1, 1, 1, 1, '', '', '')");
+  EXPECT_EQ(state().kind, Kind::older);
+  EXPECT_NE(explain(state(), url_).find("has version 1; this build needs "), std::string::npos);
+  const MigrationReport rest = migrate_or_fail();
+  EXPECT_EQ(rest.version_before, 1);
+  EXPECT_EQ(rest.applied, std::vector<std::string>(all.applied.begin() + 1, all.applied.end()));
+  EXPECT_EQ(state().kind, Kind::current);
+  EXPECT_EQ(client.query("SELECT count(*) FROM oncekey.records"), "1");
+}
+
+TEST_F(PostgresSchemaTest, MigrationThatFailsLeavesNothingBehind) {
+  // In the way of the last migration, after the first has done its work.
+  test::PostgresClient client(url_);
+  client.execute(
+      "CREATE SCHEMA oncekey; CREATE FUNCTION oncekey.lookup(text, text) RETURNS int"
+      " LANGUAGE sql AS 'SELECT 1'");
+  auto report = migrate(url_, soon());
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("migration 0002_functions: "), std::string::npos)
+      << report.error().message;
+  EXPECT_EQ(client.query("SELECT count(*) FROM pg_class WHERE relname = 'records'"), "0");
 }
 
 TEST_F(PostgresSchemaTest, NewerSchemaIsRefused) {
