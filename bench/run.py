@@ -162,7 +162,7 @@ def main():
     print()
     for name, value in details.items():
         print(f"{name}: {value}")
-    if found or details:
+    if not options.only_nginx and (found or details):
         written = figure_files.write(results_name(options), found, HEADER, rows, described, details)
         print(f"\nwritten to {written}")
     return 1 if any(figure.verdict in ("-", "MISSES") for figure in found) else 0
