@@ -42,7 +42,7 @@ inline std::unique_ptr<Engine> open_or_fail(const std::string& url,
 }
 
 inline std::vector<EngineUnderTest> all_engines() {
-  return {
+  std::vector<EngineUnderTest> engines = {
       {.name = "memory",
        .persists = false,
        .open = [](const std::string&,
@@ -67,6 +67,15 @@ inline std::vector<EngineUnderTest> all_engines() {
        .open = [](const std::string& folder,
                   auto clock) { return open_clocked_tiered(folder, std::move(clock)); }},
   };
+  if (tests_redis_cluster()) {
+    engines.push_back({.name = "redis_cluster",
+                       .persists = true,
+                       .shared = true,
+                       .open = [](const std::string& folder, auto) {
+                         return open_clocked_redis_cluster(folder);
+                       }});
+  }
+  return engines;
 }
 
 }  // namespace oncekey::store
