@@ -61,8 +61,12 @@ Result<std::unique_ptr<PostgresConnection>, PostgresError> PostgresSession::open
   if (!connection) return connection;
   if (auto failed = prepare(**connection, deadline)) return *failed;
   if (auto failed = end_former(**connection, deadline)) return *failed;
-  if (auto failed = withdraw(**connection, deadline)) return *failed;
-  return connection;
+  auto failed = confirm(**connection, deadline);
+  if (!failed) failed = withdraw(**connection, deadline);
+  if (!failed) return connection;
+  // Its commit may be waiting for a standby: it is waited for, instead of adding another.
+  former_backend_ = std::move(backend_);
+  return *failed;
 }
 
 std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connection,
@@ -94,13 +98,15 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
 }
 
 // The server may still be working on what the lost connection had sent: it notices only when it
-// next writes to it. Until it has ended, nobody can tell what it did.
+// next writes to it. Until it has ended, nobody can tell what it did. It is not ended by force
+// while it works: one that waits for a synchronous standby would make visible what only this server
+// has. Its statements have a time-out, and its commit ends when the standby is back.
 std::optional<PostgresError> PostgresSession::end_former(PostgresConnection& connection,
                                                          Deadline deadline) {
   while (!former_backend_.empty()) {
     auto alive = connection.run(
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-        " WHERE pid || ' ' || extract(epoch FROM backend_start) = '" +
+        "SELECT count(*), count(CASE WHEN state <> 'active' THEN pg_terminate_backend(pid) END)"
+        " FROM pg_stat_activity WHERE pid || ' ' || extract(epoch FROM backend_start) = '" +
             former_backend_ + "'",
         deadline);
     if (!alive) return alive.error();
@@ -112,6 +118,23 @@ std::optional<PostgresError> PostgresSession::end_former(PostgresConnection& con
     std::this_thread::sleep_for(look_again);
   }
   return std::nullopt;
+}
+
+// What a session reads may have been committed by one that was terminated, or before a crash, while
+// it waited for a synchronous standby. A commit of our own comes after all of it in the log: when
+// the standby has that, it has everything that was read.
+std::optional<PostgresError> PostgresSession::confirm(PostgresConnection& connection,
+                                                      Deadline deadline) {
+  auto standby = connection.run("SHOW synchronous_standby_names", deadline);
+  if (!standby) return standby.error();
+  if (standby->rows() == 0 || standby->bytes(0, 0).empty()) return std::nullopt;
+  auto committed =
+      connection.run("SELECT pg_logical_emit_message(true, 'oncekey', 'confirm')", deadline);
+  if (committed) return std::nullopt;
+  if (committed.error().kind != PostgresError::Kind::lost) return committed.error();
+  return PostgresError{
+      PostgresError::Kind::lost, committed.error().sqlstate,
+      "the synchronous standby does not confirm a commit (" + committed.error().message + ")"};
 }
 
 std::optional<PostgresError> PostgresSession::withdraw(PostgresConnection& connection,

@@ -40,6 +40,7 @@ class PostgresSession {
   Result<std::unique_ptr<PostgresConnection>, PostgresError> open(Deadline deadline);
   std::optional<PostgresError> prepare(PostgresConnection& connection, Deadline deadline);
   std::optional<PostgresError> end_former(PostgresConnection& connection, Deadline deadline);
+  std::optional<PostgresError> confirm(PostgresConnection& connection, Deadline deadline);
   std::optional<PostgresError> withdraw(PostgresConnection& connection, Deadline deadline);
 
   const std::string url_;

@@ -135,6 +135,30 @@ TEST_F(PostgresInDoubt, SettlementWhoseAnswerWasLostIsSettledOnce) {
   EXPECT_TRUE(std::holds_alternative<Replay>(apply(reserve_of("a"))));
 }
 
+// The row can be read now, but should this server die, nobody has it.
+TEST_F(PostgresInDoubt, CommitThatNoStandbyHasIsNotBelieved) {
+  const Execute hold = execute("a");
+  engine_ = open(1000);
+  hold_commits();
+  SettleOutcome outcome;
+  std::thread caller([&] { outcome = apply(settle_of("a", hold.fence, answered())); });
+  wait_for_held_commit();
+  server_.terminate_backends();
+  caller.join();
+  EXPECT_TRUE(std::holds_alternative<Unavailable>(outcome)) << outcome.index();
+  EXPECT_TRUE(is_unavailable("a"));
+  EXPECT_TRUE(is_unavailable("a"));
+  EXPECT_EQ(server_.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"),
+            "1")
+      << "every try leaves a session behind";
+  release_commits();
+  EXPECT_TRUE(test::eventually([&] {
+    const auto settled = apply(settle_of("a", hold.fence, answered()));
+    return std::holds_alternative<Settled>(settled);
+  }));
+  EXPECT_TRUE(std::holds_alternative<Replay>(apply(reserve_of("a"))));
+}
+
 TEST_F(PostgresInDoubt, CommitThatStaysInDoubtIsWithdrawn) {
   engine_ = open(500);
   hold_commits();
@@ -198,8 +222,8 @@ TEST_F(Postgres, ItsOwnSessionsAreDurableAndReadCommittedWhateverTheDatabaseSays
   // The engine's settings are those of its session; this one shows what they would have been.
   EXPECT_EQ(test::PostgresClient(server_.url()).query("SHOW synchronous_commit"), "off");
   // A commit with synchronous_commit off would not wait for the missing standby.
-  server_.set("synchronous_standby_names", "nobody");
   engine_ = open(500);
+  server_.set("synchronous_standby_names", "nobody");
   EXPECT_TRUE(is_unavailable("b"));
   server_.set("synchronous_standby_names", "");
 }
