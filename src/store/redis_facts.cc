@@ -57,8 +57,9 @@ Fact append_fsync_fact(const RedisSettings& server) {
     return {Grade::good, "appendfsync", "always", "What was answered is on disk."};
   }
   if (server.append_fsync == "everysec") {
-    return {Grade::warning, "appendfsync", "everysec",
-            "A power failure loses about the last second; retries of that run again."};
+    return {
+        Grade::warning, "appendfsync", "everysec",
+        "A crash or power failure loses about the last second or two; retries of those run again."};
   }
   if (server.append_fsync == "no") {
     return {Grade::warning, "appendfsync", "no",

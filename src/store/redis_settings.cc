@@ -115,8 +115,8 @@ std::string redis_durability(const std::vector<RedisSettings>& servers, const Re
         "30 seconds of keys, and a retry of those runs again";
   } else if (any([](const auto& s) { return s.append_fsync != "always"; })) {
     sentence =
-        "Redis syncs once a second (appendfsync everysec): a power failure loses about the last "
-        "second of keys, and a retry of those runs again";
+        "Redis syncs once a second (appendfsync everysec): a crash or power failure loses "
+        "about the last second or two of keys, and a retry of those runs again";
   } else {
     sentence =
         "Redis syncs before it answers (appendfsync always): a crash of the server alone "

@@ -78,7 +78,7 @@ TEST(Redis, ARestartWithinTheTimeLimitIsNotNoticed) {
 }
 
 TEST(Redis, ADeadServerIsUnavailableWithinTheTimeLimitAndThenAtOnce) {
-  RedisServer server;
+  RedisServer server({.append_fsync = "always"});
   const auto engine = engine_on(server.url(), short_ms);
   complete(*engine, "a");
   server.kill_hard();
@@ -159,6 +159,8 @@ TEST(Redis, AFullServerRefusesAndForgetsNothing) {
     if (is<Settled>(settled)) filled.push_back(key);
   }
   EXPECT_NE(reason.find("OOM"), std::string::npos) << reason;
+  // At the edge the next one may just fit in again.
+  server.command({"CONFIG", "SET", "maxmemory", "1mb"});
   EXPECT_OUTCOME(Unavailable, settle(*engine, "held", held, answered()));
   EXPECT_EQ(look(*engine, "held")->state, State::in_progress);
   EXPECT_OUTCOME(InFlight, reserve(*engine, "held"));
