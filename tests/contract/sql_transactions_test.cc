@@ -5,6 +5,7 @@
 #include <future>
 #include <thread>
 
+#include "contract/contract.h"
 #include "contract/sql_session.h"
 #include "support/waiting.h"
 
@@ -239,6 +240,32 @@ TEST_F(SqlPrivilegesTest, CallersSearchPathDoesNotMatter) {
   const SqlRow row = application.reserve("k");
   EXPECT_EQ(row["decision"], "execute");
   EXPECT_TRUE(application.complete("k", row["fence"]));
+}
+
+TEST_F(SqlPrivilegesTest, GatewayWithTheDocumentedGrantsWorks) {
+  first_.query(
+      "GRANT USAGE ON SCHEMA oncekey TO sql_app;"
+      "GRANT SELECT, INSERT, UPDATE, DELETE ON oncekey.records TO sql_app;"
+      "GRANT SELECT, INSERT ON oncekey.settings TO sql_app;"
+      "GRANT SELECT ON oncekey.migrations TO sql_app;"
+      "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA oncekey TO sql_app");
+  auto opened = PostgresEngine::open({.url = application_url_, .timeout_ms = 10'000});
+  ASSERT_TRUE(opened) << opened.error();
+  Engine& engine = **opened;
+  const auto reserved = apply_to(engine, reserve_of("k"), 0);
+  ASSERT_TRUE(std::holds_alternative<Execute>(reserved));
+  const Fence fence = std::get<Execute>(reserved).fence;
+  EXPECT_TRUE(std::holds_alternative<Settled>(
+      apply_to(engine, settle_of("k", fence, SettleUnknown{"cut off", 0}), 0)));
+  EXPECT_NE(apply_to(engine, List{}, 0).index(), 0u);
+  EXPECT_NE(apply_to(engine, Sweep{}, 0).index(), 0u);
+  EXPECT_NE(apply_to(engine, Reap{}, 0).index(), 0u);
+  Resolve resolve;
+  resolve.id = {"tenant", "k"};
+  resolve.verdict = SettleFailed{"not executed"};
+  EXPECT_TRUE(std::holds_alternative<Settled>(apply_to(engine, resolve, 0)));
+  const auto agreed = agree_on(*parse_store_url(application_url_), "name", "value", {});
+  EXPECT_TRUE(agreed) << agreed.error().message;
 }
 
 TEST_F(SqlPrivilegesTest, MigratingWithoutPrivilegeSaysWhatIsMissing) {

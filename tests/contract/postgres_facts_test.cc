@@ -1,0 +1,63 @@
+#include "store/postgres_facts.h"
+
+#include <gtest/gtest.h>
+
+#include "contract/postgres_engine.h"
+#include "support/postgres_server.h"
+
+namespace oncekey::store {
+namespace {
+
+using Grade = Fact::Grade;
+
+Fact fact_of(const std::string& url, const std::string& name) {
+  auto facts = postgres_facts(url, soon());
+  if (!facts) throw std::runtime_error(facts.error());
+  for (const Fact& fact : *facts) {
+    if (fact.name == name) return fact;
+  }
+  return {Grade::error, name, "absent", ""};
+}
+
+// A server whose settings are the test's own.
+TEST(PostgresFactsTest, WeakSettingsAreWarnedAbout) {
+  test::PostgresServer server(
+      {.settings = {"fsync = off", "full_page_writes = off", "synchronous_commit = remote_write",
+                    "max_connections = 12", "default_transaction_isolation = 'serializable'"}});
+  for (const char* name : {"fsync", "full_page_writes", "synchronous_commit", "connections left"}) {
+    const Fact fact = fact_of(server.url(), name);
+    EXPECT_EQ(fact.grade, Grade::warning) << name << ": " << fact.value;
+    EXPECT_NE(fact.meaning, "") << name;
+  }
+  EXPECT_NE(fact_of(server.url(), "default isolation").meaning.find("40001"), std::string::npos);
+}
+
+TEST(PostgresFactsTest, StandbysDecideWhatAFailoverLoses) {
+  test::PostgresServer primary;
+  const std::string name = "synchronous_standby_names";
+  EXPECT_EQ(fact_of(primary.url(), name).grade, Grade::good) << "nothing to fail over to";
+  test::PostgresServer standby(primary, "second", {});
+  primary.await_standby("second", false);
+  EXPECT_EQ(fact_of(primary.url(), name).grade, Grade::warning);
+  primary.set(name, "second");
+  primary.await_standby("second", true);
+  EXPECT_EQ(fact_of(primary.url(), name).grade, Grade::good);
+
+  const Fact role = fact_of(standby.url(), "role");
+  EXPECT_EQ(role.grade, Grade::error);
+  EXPECT_EQ(role.value, "standby");
+}
+
+TEST(PostgresFactsTest, AlteredOrNewerSchemaIsAnError) {
+  const std::string url = fresh_clocked_database();
+  EXPECT_EQ(fact_of(url, "schema version").grade, Grade::good);
+  test::PostgresClient client(url);
+  client.execute("UPDATE oncekey.migrations SET checksum = 'other' WHERE version = 2");
+  EXPECT_EQ(fact_of(url, "schema version").grade, Grade::error);
+  client.execute("INSERT INTO oncekey.migrations VALUES (999, 'later', 'x')");
+  EXPECT_EQ(fact_of(url, "schema version").value, "999");
+  EXPECT_EQ(fact_of(url, "schema version").grade, Grade::error);
+}
+
+}  // namespace
+}  // namespace oncekey::store
