@@ -193,7 +193,13 @@ Clock::duration Committer::apply(Engine& engine, const std::vector<Operation*>& 
 }
 
 void Committer::apply_through(Breaker& breaker, Engine& engine,
-                              const std::vector<Operation*>& operations) {
+                              const std::vector<Operation*>& batch) {
+  // What needs no store must not be refused with it, and says nothing about it either.
+  const bool closed = breaker.closed();
+  const std::vector<Operation*> rest =
+      closed ? std::vector<Operation*>() : engine.apply_without_store(batch);
+  const std::vector<Operation*>& operations = closed ? batch : rest;
+  if (operations.empty()) return;
   const bool shows = std::any_of(operations.begin(), operations.end(),
                                  [](const Operation* each) { return shows_service(*each); });
   const Breaker::Pass pass = breaker.ask(shows, steady_now());

@@ -102,7 +102,7 @@ class Committer {
   Ticket* take_batch(std::vector<Operation*>& operations);
   std::chrono::steady_clock::duration apply(Engine& engine,
                                             const std::vector<Operation*>& operations);
-  void apply_through(Breaker& breaker, Engine& engine, const std::vector<Operation*>& operations);
+  void apply_through(Breaker& breaker, Engine& engine, const std::vector<Operation*>& batch);
   void refuse_overflow(Ticket* chain);
   static void deliver(Ticket* chain, std::vector<Delivery>& deliveries);
 

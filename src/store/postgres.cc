@@ -60,6 +60,10 @@ bool needs_another_session(std::string_view sqlstate) {
   return sqlstate == "25006" || sqlstate.starts_with("57P") || sqlstate == "26000";
 }
 
+bool waited_for_a_lock(const PostgresError& error) {
+  return error.sqlstate == "55P03";
+}
+
 // What a settlement that changed nothing met.
 StaleFence stale(std::string_view state, TimestampMs due_at, DurationMs tombstone_ms,
                  TimestampMs moment) {
@@ -229,6 +233,12 @@ void PostgresEngine::apply_group(const Group& group, Deadline deadline) {
   settles.append_to(parameters);
   bool in_doubt = false;
   auto rows = call("oncekey_batch", batch_statement(), parameters, deadline, &in_doubt);
+  if (!rows && !in_doubt && group.size() > 1 && waited_for_a_lock(rows.error())) {
+    // Somebody holds one of the records, an application's open transaction perhaps. The others need
+    // not suffer for it.
+    for (Operation* const operation : group) apply_group({operation}, deadline);
+    return;
+  }
   if (!rows) {
     for (Operation* const operation : group) refuse(*operation, reason_of(rows.error()));
     if (in_doubt) leave_in_doubt(reserving);

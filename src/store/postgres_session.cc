@@ -13,6 +13,8 @@ using Clock = std::chrono::steady_clock;
 // Between two tries to connect within one call; each call may be the last that a request waits for.
 constexpr auto first_pause = std::chrono::milliseconds(20);
 constexpr auto longest_pause = std::chrono::milliseconds(250);
+// A batch that waits for somebody's row lock still has time to go on without that row.
+constexpr int lock_share = 4;
 // How often to look whether a terminated session has ended.
 constexpr auto look_again = std::chrono::milliseconds(5);
 
@@ -78,7 +80,7 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
       "SELECT set_config('statement_timeout', '" + timeout +
       "', false),"
       " set_config('lock_timeout', '" +
-      timeout +
+      std::to_string(timeout_ms_ / lock_share) +
       "', false),"
       " set_config('default_transaction_isolation', 'read committed', false),"
       " set_config('default_transaction_read_only', 'off', false),"

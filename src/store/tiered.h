@@ -61,6 +61,9 @@ class TieredEngine final : public Engine {
   explicit TieredEngine(TieredParts parts);
 
   void apply(std::span<Operation* const> batch, TimestampMs now) override;
+  std::vector<Operation*> apply_without_store(std::span<Operation* const> batch) override {
+    return answer_from_cache(batch);
+  }
   EngineInfo info() const override;
   EngineStats stats() const override;
   EngineCounts counts() const override { return parts_.decider->counts(); }

@@ -56,6 +56,14 @@ TEST_F(Tiered, ReplaysDoNotAskTheDecidingStore) {
   EXPECT_EQ(hits(), 5u);
 }
 
+TEST_F(Tiered, CompletedKeysAreReplayedWhileTheDecidingStoreIsLeftAlone) {
+  complete("a", "first");
+  Operation known(reserve_of("a")), other_payload(reserve_of("a", 2)), fresh(reserve_of("b"));
+  Operation* const batch[] = {&fresh, &known, &other_payload};
+  EXPECT_EQ(engine_->apply_without_store(batch), (std::vector<Operation*>{&fresh, &other_payload}));
+  EXPECT_EQ(std::get<Replay>(std::get<Reserve>(known).outcome).response->body, "first");
+}
+
 TEST_F(Tiered, AnotherNodeFindsWhatThisOneKept) {
   complete("a", "first");
   auto other = put_redis_before(open_clocked_postgres(folder_.path()), redis_.url(),
