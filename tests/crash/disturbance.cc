@@ -109,7 +109,7 @@ bool may_leave_unknown(Blow blow, const std::string& store) {
     case Blow::redis_restarted:
     case Blow::redis_killed:
     case Blow::redis_frozen:
-      return store == "redis";
+      return store != "tiered";
     default:
       return true;
   }
