@@ -13,10 +13,10 @@ THINK_MS = 20
 # Rows like the gateway's own, in the order of nobody's keys.
 EXPIRING = """
 INSERT INTO oncekey.records
-  (created_at, due_at, completed_at, fence, retention_ms, tombstone_ms, state, attempt, response_status,
+  (created_at, due_at, shelf_until, completed_at, fence, retention_ms, tombstone_ms, state, attempt, response_status,
    response_schema, response_encoding, scope, key, fingerprint, method, path, owner, response_headers,
    response_body)
-SELECT timestamptz '{due}' - interval '1 day', '{due}', timestamptz '{due}' - interval '1 day',
+SELECT timestamptz '{due}' - interval '1 day', '{due}', '{due}', timestamptz '{due}' - interval '1 day',
        oncekey.new_fence(), 86400000, 0, 'completed', 1, model.response_status, model.response_schema,
        model.response_encoding, model.scope, gen_random_uuid()::text, model.fingerprint, model.method,
        model.path, model.owner, model.response_headers, model.response_body

@@ -6,6 +6,7 @@
 
 #include "boundary/decide.h"
 #include "store/execution.h"
+#include "store/postgres_batch_sql.h"
 #include "store/postgres_rows.h"
 #include "store/postgres_text.h"
 
@@ -14,22 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int reserve_parameters = 10;
-constexpr int settle_parameters = 11;
-
 // One statement for a whole batch. The first column says which part a row belongs to.
 const std::string& batch_statement() {
-  static const std::string sql =
-      "SELECT 1, wanted, taken, moment, due_at, state::text, fence, attempt, completed_at, "
-      "retention_ms, tombstone_ms, fingerprint, response_status, response_schema, "
-      "response_encoding, response_headers, response_body "
-      "FROM oncekey.reserve_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
-      "UNION ALL "
-      "SELECT 2, fence, true, NULL, due_at, NULL, fence, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, "
-      "NULL, NULL "
-      "FROM oncekey.settle_batch($11, $12, $13, $14::text[]::oncekey.state[], $15, $16, $17, $18, "
-      "$19, $20, $21)";
-  static_assert(reserve_parameters + settle_parameters == 21);
+  static const std::string sql(batch_sql);
   return sql;
 }
 enum class Part : std::int64_t { reserved = 1, settled = 2 };
@@ -95,7 +83,7 @@ std::string_view target_state(const Heartbeat&) {
   return "in_progress";
 }
 
-// A row of reserve_batch that shows a record which was there before.
+// A row of the batch that shows a record which was there before.
 Record met_record(const PostgresResult& rows, int row) {
   Record record;
   record.state = state_from_name(rows.bytes(row, 5)).value_or(State::unknown);
@@ -375,11 +363,12 @@ void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
   parameters.text(to_postgres_text(resolve.id.key));
   parameters.integer(static_cast<std::int64_t>(fences_.next()));
   append_verdict(parameters, resolve.verdict);
-  auto rows = call("oncekey_resolve_one",
-                   "SELECT done, moment, state::text, due_at, tombstone_ms FROM "
-                   "oncekey.resolve_one($1, $2, $3, $4::text::oncekey.state, $5, $6, "
-                   "$7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10, $11)",
-                   parameters, deadline);
+  auto rows = call(
+      "oncekey_resolve_one",
+      "SELECT done, moment, state::text, due_at, tombstone_ms FROM "
+      "oncekey.resolve_one($1, $2, $3, $4::text::oncekey.state, $5, $6, "
+      "$7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10::text::text[], $11)",
+      parameters, deadline);
   if (!rows) {
     resolve.outcome = unavailable(rows.error());
   } else if (rows->boolean(0, 0)) {

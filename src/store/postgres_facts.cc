@@ -52,7 +52,8 @@ FROM (
   UNION ALL
   SELECT wanted.privilege || ' ON oncekey.' || wanted.name
   FROM (VALUES ('records', 'SELECT'), ('records', 'INSERT'), ('records', 'UPDATE'),
-               ('records', 'DELETE'), ('settings', 'SELECT'), ('settings', 'INSERT'),
+               ('records', 'DELETE'), ('holds', 'SELECT'), ('holds', 'INSERT'),
+               ('holds', 'UPDATE'), ('holds', 'DELETE'), ('settings', 'SELECT'), ('settings', 'INSERT'),
                ('migrations', 'SELECT')) AS wanted (name, privilege)
   JOIN pg_class c ON c.relname = wanted.name
   JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'oncekey'

@@ -13,10 +13,22 @@ namespace {
 // More of one state than this is shown as this many: counting must not cost what serving does.
 constexpr int counted_max = 100'000;
 
-// The states a stored record can have when it counts as `state` by now.
-std::string stored_states(State state) {
-  if (state == State::expired) return "'completed', 'expired'";
-  return "'" + std::string(to_string(state)) + "'";
+// Where records that count as `state` by now are found without looking at all of them.
+std::string place_of(State state) {
+  switch (state) {
+    case State::in_progress:
+      return "r.state = 'in_progress' AND (r.scope, r.key) IN (SELECT w.scope, w.key FROM"
+             " oncekey.holds h, unnest(h.scopes, h.keys) AS w (scope, key))";
+    case State::failed_retryable:
+      return "r.shelf = 1";
+    case State::unknown:
+      return "r.shelf = 2";
+    case State::completed:
+      return "r.state = 'completed' AND r.due_at > $4";
+    case State::expired:
+      return "(r.shelf = 3 OR r.state = 'completed' AND r.due_at <= $4)";
+  }
+  return "false";
 }
 
 std::string listing_statement(const List& list) {
@@ -25,9 +37,7 @@ std::string listing_statement(const List& list) {
                     " AND ($3::text IS NULL OR r.scope = $3)"
                     " AND NOT oncekey.is_gone(r.state, r.due_at, r.tombstone_ms, $4)";
   if (list.state) {
-    sql += " AND r.state IN (" + stored_states(*list.state) + ")";
-    if (*list.state == State::completed) sql += " AND r.due_at > $4";
-    if (*list.state == State::expired) sql += " AND (r.state = 'expired' OR r.due_at <= $4)";
+    sql += " AND " + place_of(*list.state);
   }
   return sql + " ORDER BY r.scope, r.key LIMIT $5";
 }
@@ -74,15 +84,20 @@ EngineStats PostgresEngine::stats() const {
   std::lock_guard lock(stats_mutex_);
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
-  auto counted = [](const std::string& states) {
-    return "(SELECT count(*) FROM (SELECT 1 FROM oncekey.records WHERE state IN (" + states +
-           ") LIMIT " + std::to_string(counted_max) + ") AS part)";
+  auto counted = [](int shelf) {
+    return "(SELECT count(*) FROM (SELECT FROM oncekey.records WHERE shelf = " +
+           std::to_string(shelf) + " LIMIT " + std::to_string(counted_max) + ") AS part)";
   };
-  static const std::string sql = "SELECT " + counted("'in_progress'") + ", " +
-                                 counted("'failed_retryable'") + ", " + counted("'unknown'") +
-                                 ", " + counted("'completed', 'expired'") +
-                                 ", (SELECT greatest(reltuples, 0)::bigint FROM pg_class"
-                                 " WHERE oid = 'oncekey.records'::regclass)";
+  // The newest holds have nearly all that is in progress.
+  static const std::string sql =
+      "SELECT (SELECT count(*) FROM (SELECT DISTINCT w.scope, w.key"
+      "  FROM (SELECT * FROM oncekey.holds ORDER BY lease_until DESC LIMIT 300) AS h,"
+      "  unnest(h.scopes, h.keys) AS w (scope, key)) AS held"
+      "  CROSS JOIN LATERAL (SELECT FROM oncekey.records r WHERE r.scope = held.scope"
+      "  AND r.key = held.key AND r.state = 'in_progress' OFFSET 0) AS open), " +
+      counted(1) + ", " + counted(2) + ", " + counted(0) + ", " + counted(3) +
+      ", (SELECT greatest(reltuples, 0)::bigint FROM pg_class"
+      " WHERE oid = 'oncekey.records'::regclass)";
   if (auto connection = stats_session_.ready(deadline)) {
     auto rows = (*connection)->call("oncekey_stats", sql, {}, deadline);
     if (rows) {
@@ -91,9 +106,9 @@ EngineStats PostgresEngine::stats() const {
       last_stats_.failed_retryable = count(1);
       last_stats_.unknown = count(2);
       // Beyond what is counted, the planner's estimate is all there is.
-      const std::uint64_t open = count(0) + count(1) + count(2);
-      const bool estimated = count(3) >= counted_max && count(4) > count(3) + open;
-      last_stats_.settled_estimate = estimated ? count(4) - open : count(3);
+      const std::uint64_t ordinary = count(3) - std::min(count(3), count(0));
+      const bool estimated = count(3) >= counted_max && count(5) > count(3);
+      last_stats_.settled_estimate = (estimated ? count(5) : ordinary) + count(4);
     } else {
       stats_session_.drop();
     }

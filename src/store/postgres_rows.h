@@ -9,7 +9,7 @@
 
 namespace oncekey::store {
 
-// Parameters of oncekey.reserve_batch.
+// The first ten parameters of postgres_batch.sql.
 class ReserveRows {
  public:
   void add(const Reserve& reserve, Fence fence);
@@ -21,7 +21,7 @@ class ReserveRows {
       tombstones_, methods_, paths_, owners_;
 };
 
-// Parameters of oncekey.settle_batch.
+// The others.
 class SettleRows {
  public:
   void add(const Settle& settle);

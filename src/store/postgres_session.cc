@@ -85,6 +85,11 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
       " set_config('default_transaction_isolation', 'read committed', false),"
       " set_config('default_transaction_read_only', 'off', false),"
       " set_config('jit', 'off', false),"
+      // A plan that was made while the tables were empty must still be right when they are not.
+      " set_config('plan_cache_mode', 'force_generic_plan', false),"
+      " set_config('enable_seqscan', 'off', false),"
+      " set_config('enable_hashjoin', 'off', false),"
+      " set_config('enable_mergejoin', 'off', false),"
       " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit')"
       "   IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false);"
       "SELECT pid || ' ' || extract(epoch FROM backend_start)"

@@ -108,7 +108,7 @@ TEST_F(StoreCommandTest, CheckNamesMissingPrivilegesAndWeakSettings) {
   const Ran ran = run({"check", "--store", stranger});
   EXPECT_EQ(ran.exit_code, 1) << ran.output;
   EXPECT_TRUE(ran.says("SELECT ON oncekey.records")) << ran.output;
-  EXPECT_TRUE(ran.says("EXECUTE ON FUNCTION oncekey.reserve_batch")) << ran.output;
+  EXPECT_TRUE(ran.says("EXECUTE ON FUNCTION oncekey.reserve_one")) << ran.output;
   EXPECT_TRUE(ran.says("warning  synchronous_commit: off")) << ran.output;
   admin.execute("ALTER DATABASE " + database + " RESET synchronous_commit");
 }

@@ -206,7 +206,7 @@ BEGIN
 END
 $$;
 
--- Settles one record, or extends its lease, through settle_batch(); false: the fence is stale, and
+-- Settles one record, or extends its lease, through settle_held(); false: the fence is stale, and
 -- nothing was changed. Repeating what was already settled under the same fence is true again.
 CREATE FUNCTION oncekey.settle_one(
     scope text, key text, fence bigint, state oncekey.state, error text, delay_ms bigint,
@@ -223,14 +223,12 @@ BEGIN
     PERFORM oncekey.refuse('the fence is missing', 'Pass the fence that oncekey.reserve() returned.');
   END IF;
   LOOP
-    PERFORM FROM oncekey.settle_batch(
-      ARRAY[the_scope], ARRAY[the_key], ARRAY[settle_one.fence], ARRAY[settle_one.state],
-      ARRAY[oncekey.escaped(coalesce(settle_one.error, ''))], ARRAY[settle_one.delay_ms],
-      ARRAY[settle_one.status],
-      ARRAY[CASE WHEN settle_one.status IS NOT NULL THEN 1 END]::smallint[],
-      ARRAY[CASE WHEN settle_one.status IS NOT NULL THEN 0 END]::smallint[],
-      ARRAY[settle_one.headers::text], ARRAY[settle_one.body]);
-    IF FOUND THEN
+    IF oncekey.settle_held(
+         the_scope, the_key, settle_one.fence, settle_one.state,
+         oncekey.escaped(coalesce(settle_one.error, '')), settle_one.delay_ms, settle_one.status,
+         (CASE WHEN settle_one.status IS NOT NULL THEN 1 END)::smallint,
+         (CASE WHEN settle_one.status IS NOT NULL THEN 0 END)::smallint,
+         settle_one.headers, settle_one.body) IS NOT NULL THEN
       RETURN true;
     END IF;
     SELECT * INTO again FROM oncekey.settle_again(the_scope, the_key, settle_one.fence,
