@@ -18,6 +18,8 @@ namespace {
 // Short leases (shared_store_settings), a sweep every half second, and a busy machine.
 constexpr Milliseconds sweep_patience{15'000};
 
+constexpr Milliseconds brief_outage{300};
+
 class Campaign {
  public:
   explicit Campaign(const CampaignOptions& options)
@@ -60,7 +62,8 @@ class Campaign {
     }
     std::vector<Disturbance> plan =
         plan_of(options_.store, options_.cycles, options_.seed, options_.only);
-    for (const Disturbance& disturbance : plan) {
+    for (Disturbance& disturbance : plan) {
+      if (options_.brief) disturbance.lasts = std::min(disturbance.lasts, brief_outage);
       let_time_pass(disturbance.after);
       outages_.push_back(stage_.strike(disturbance, port_changed));
       Milliseconds resumed{0};

@@ -24,9 +24,10 @@ struct CampaignOptions {
   std::string store = "rocksdb";  // or memory, postgres, redis, tiered
   int clients = 6;
   bool progress = false;
-  // Of Redis as the store. With anything but "always" an acknowledged answer can be lost with a
-  // crash, so losses are counted and are no violations.
+  // Of Redis as the store; "off": no append-only file. With anything but "always" an acknowledged
+  // answer can be lost with a crash, so losses are counted and are no violations.
   std::string append_fsync = "always";
+  bool brief = false;      // outages are short
   std::vector<Blow> only;  // these kinds of disturbances; empty: all that the store can suffer
   std::string logs;        // a folder for the gateways' output
 };

@@ -34,11 +34,24 @@ void expect_no_promise_broken(const CampaignOptions& options) {
 }
 
 TEST(CrashCampaign, TwoGatewaysOnPostgres) {
-  expect_no_promise_broken({.cycles = 7, .seed = 20240103, .store = "postgres"});
+  expect_no_promise_broken({.cycles = 7, .seed = 20240103, .store = "postgres", .brief = true});
 }
 
 TEST(CrashCampaign, TwoGatewaysOnRedisThatSyncsAlways) {
-  expect_no_promise_broken({.cycles = 7, .seed = 20240104, .store = "redis"});
+  expect_no_promise_broken({.cycles = 7, .seed = 20240104, .store = "redis", .brief = true});
+}
+
+// A Redis that keeps no file forgets: the campaign must notice, and count it as the store's price.
+TEST(CrashCampaign, CountsWhatARedisWithoutAFileLoses) {
+  CampaignReport report = run_campaign({.cycles = 2,
+                                        .seed = 20240106,
+                                        .store = "redis",
+                                        .append_fsync = "off",
+                                        .brief = true,
+                                        .only = {Blow::redis_killed}});
+  EXPECT_FALSE(report.lost_keys().empty()) << report.text();
+  EXPECT_GT(report.executed_twice, 0u) << report.text();
+  EXPECT_TRUE(report.violations().empty()) << report.text();
 }
 
 TEST(CrashCampaign, TwoGatewaysOnPostgresBehindAPoisonedCache) {
@@ -46,6 +59,7 @@ TEST(CrashCampaign, TwoGatewaysOnPostgresBehindAPoisonedCache) {
   expect_no_promise_broken({.cycles = 6,
                             .seed = 20240105,
                             .store = "tiered",
+                            .brief = true,
                             .only = {gateway_killed, backends_terminated, redis_flushed,
                                      redis_killed, redis_poisoned, redis_frozen}});
 }

@@ -34,6 +34,7 @@ class Failover : public ::testing::Test {
       gateways_.push_back(std::make_unique<GatewayProcess>(GatewayProcess::Options{
           .upstream = upstream_.url(), .toml = shared_store_settings(), .store = store}));
     }
+    await_service(ledger_, ports(), report_.findings);
   }
 
   void serve(const std::string& store, std::uint64_t seed) {
@@ -172,15 +173,13 @@ TEST_F(PostgresFailover, AnAnswerThatOnlyThePrimaryHasIsNotGiven) {
 
 // --- Redis -------------------------------------------------------------------------------
 
+// The replica counts as connected all the time: it is how far it has come that matters.
 TEST_F(Failover, AnAnswerThatOnlyTheMasterHasIsNotGivenWithWait) {
   RedisServer master;
   RedisServer replica(RedisServer::Options{.replica_of = master.port()});
   ASSERT_TRUE(eventually([&] { return replica.info("master_link_status") == "up"; }));
   start_gateways(master.url() + "?wait=1");
-  expect_no_answer({"settled-on-the-master-only", "/orders", "{}"}, [&] {
-    replica.freeze();
-    master.command({"CLIENT", "KILL", "TYPE", "replica"});
-  });
+  expect_no_answer({"settled-on-the-master-only", "/orders", "{}"}, [&] { replica.freeze(); });
 }
 
 class ClusterFailover : public Failover {

@@ -146,7 +146,7 @@ void Inquest::compare_with_audit() {
            "was dispatched again after its execution, arrival " + std::to_string(arrival.number));
     }
     if (arrival.request.body == "{\"changed\":true}") {
-      find(Finding::Kind::fault, arrival.key, "reached the upstream with a changed body");
+      find(Finding::Kind::loss, arrival.key, "reached the upstream with a changed body");
     }
     if (!arrival.effect) continue;
     if (++before == 2) ++report_.executed_twice;

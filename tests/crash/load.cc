@@ -116,7 +116,8 @@ class Load::Client {
       return true;
     }
     if (response.status == 422) {
-      load_.complain(Finding::Kind::fault, operation.key,
+      // With a store that forgets, a changed body may have taken the key.
+      load_.complain(Finding::Kind::loss, operation.key,
                      "422 for an unchanged body, key " + operation.key);
     }
     if (response.status == 409 && json_text(response.body, "/code") == "outcome_unknown") {

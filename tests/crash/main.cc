@@ -13,11 +13,12 @@ namespace {
 
 constexpr const char* usage_text =
     "./dev crash [--store rocksdb|memory|postgres|redis|tiered] [--cycles N] [--seed N]\n"
-    "            [--clients N] [--appendfsync always|everysec|no] [--logs FOLDER]\n"
+    "            [--clients N] [--appendfsync always|everysec|no|off] [--logs FOLDER]\n"
     "--cycles       disturbances: 200 for one gateway on its own store, 40 for two on a shared "
     "one\n"
     "--seed         repeats a run in its choices\n"
-    "--appendfsync  of Redis as the store; what anything but always loses is counted, not judged\n"
+    "--appendfsync  of Redis as the store, off: it keeps no file; losses are judged with always "
+    "only\n"
     "--logs         leaves what killed gateways wrote in this folder\n";
 
 int usage() {

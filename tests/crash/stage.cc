@@ -67,8 +67,10 @@ Stage::Stage(StageOptions options) : options_(std::move(options)) {
   bool shared = store == "postgres" || store == "redis" || store == "tiered";
   if (store == "postgres" || store == "tiered") postgres_ = std::make_unique<PostgresServer>();
   if (store == "redis") {
-    redis_ =
-        std::make_unique<RedisServer>(RedisServer::Options{.append_fsync = options_.append_fsync});
+    RedisServer::Options settings;
+    settings.append_only = options_.append_fsync != "off";
+    if (settings.append_only) settings.append_fsync = options_.append_fsync;
+    redis_ = std::make_unique<RedisServer>(settings);
   } else if (store == "tiered") {
     redis_ = std::make_unique<RedisServer>(RedisServer::Options{.append_only = false});
   }
@@ -91,6 +93,11 @@ GatewayProcess::Options Stage::gateway_options(std::size_t number) const {
   GatewayProcess::Options made{.upstream = options_.upstream, .store = store_url()};
   if (postgres_ || redis_) {
     if (number > 0) made.toml += "replay_cache = 0\n";
+    // A Redis that forgets everything also forgets the secret on which gateways agreed there.
+    if (options_.append_fsync == "off") {
+      std::string file = folder_.write("secret", "the-secret-of-a-crash-campaign");
+      made.toml += "secret_file = \"" + file + "\"\n";
+    }
     made.toml += shared_store_settings();
   }
   return made;

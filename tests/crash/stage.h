@@ -16,7 +16,7 @@ namespace oncekey::test {
 
 struct StageOptions {
   std::string store;                    // as in CampaignOptions
-  std::string append_fsync = "always";  // of Redis, where it is the store
+  std::string append_fsync = "always";  // of Redis as the store; "off": no file
   std::string upstream;
   std::string logs;  // a folder to leave the gateways' output in; "": none
 };
