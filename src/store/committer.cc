@@ -1,6 +1,7 @@
 #include "store/committer.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -65,9 +66,13 @@ Committer::Committer(Engine& engine, std::function<TimestampMs()> clock, Committ
 Committer::Committer(std::vector<Engine*> lanes, std::function<TimestampMs()> clock,
                      CommitterOptions options)
     : clock_(std::move(clock)), options_(options) {
-  ONCEKEY_ASSERT(options_.batch_operations_max > 0 && !lanes.empty());
+  ONCEKEY_ASSERT(options_.batch_operations_max > 0 && (lanes.size() == 1 || lanes.size() == 2));
   for (Engine* const engine : lanes) {
-    threads_.emplace_back([this, engine] { run(*engine); });
+    lanes_.push_back(std::make_unique<Lane>());
+    lanes_.back()->engine = engine;
+  }
+  for (const auto& lane : lanes_) {
+    lane->thread = std::thread([this, mine = lane.get()] { run(*mine); });
   }
 }
 
@@ -75,10 +80,18 @@ Committer::~Committer() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    work_arrived_.notify_all();
+    for (const auto& lane : lanes_) lane->work_arrived.notify_one();
   }
-  for (std::thread& thread : threads_) thread.join();
-  ONCEKEY_ASSERT(queue_head_ == nullptr);
+  for (const auto& lane : lanes_) {
+    lane->thread.join();
+    ONCEKEY_ASSERT(lane->head == nullptr);
+  }
+}
+
+Committer::Lane& Committer::lane_of(const Operation& operation) {
+  const bool settles =
+      std::holds_alternative<Settle>(operation) || std::holds_alternative<Heartbeat>(operation);
+  return settles ? *lanes_.back() : *lanes_.front();
 }
 
 void Committer::submit(Ticket& ticket) {
@@ -88,15 +101,12 @@ void Committer::submit(Ticket& ticket) {
 
 void Committer::submit_chain(Ticket* chain) {
   if (chain == nullptr) return;
-  std::uint64_t count = 1;
-  Ticket* tail = chain;
-  for (; tail->next != nullptr; tail = tail->next) {
-    ONCEKEY_ASSERT(tail->reply_to != nullptr);
+  std::uint64_t count = 0;
+  for (const Ticket* ticket = chain; ticket != nullptr; ticket = ticket->next) {
+    ONCEKEY_ASSERT(ticket->reply_to != nullptr);
     ++count;
   }
-  ONCEKEY_ASSERT(tail->reply_to != nullptr);
-
-  bool wake = false;
+  std::array<Lane*, 2> wake{};
   bool full = false;
   {
     std::lock_guard lock(mutex_);
@@ -105,14 +115,21 @@ void Committer::submit_chain(Ticket* chain) {
     if (full) {
       stats_.refused += count;
     } else {
-      (queue_tail_ == nullptr ? queue_head_ : queue_tail_->next) = chain;
-      queue_tail_ = tail;
       stats_.queue_depth += count;
-      wake = idle_ > 0;
+      while (chain != nullptr) {
+        Ticket* const ticket = std::exchange(chain, chain->next);
+        ticket->next = nullptr;
+        Lane& lane = lane_of(ticket->operation);
+        (lane.tail == nullptr ? lane.head : lane.tail->next) = ticket;
+        lane.tail = ticket;
+        if (std::exchange(lane.idle, false)) wake[&lane == lanes_.front().get() ? 0 : 1] = &lane;
+      }
     }
   }
   if (full) refuse_overflow(chain);
-  if (wake) work_arrived_.notify_one();
+  for (Lane* const lane : wake) {
+    if (lane != nullptr) lane->work_arrived.notify_one();
+  }
 }
 
 void Committer::refuse_overflow(Ticket* chain) {
@@ -140,36 +157,36 @@ CommitterStats Committer::stats() const {
 }
 
 // Returns null when the committer is to end and nothing is left to do.
-Ticket* Committer::take_batch(std::vector<Operation*>& operations) {
+Ticket* Committer::take_batch(Lane& lane, std::vector<Operation*>& operations) {
   operations.clear();
   std::unique_lock lock(mutex_);
-  while (queue_head_ == nullptr && !stopping_) {
-    ++idle_;
-    work_arrived_.wait(lock);
-    --idle_;
+  while (lane.head == nullptr && !stopping_) {
+    lane.idle = true;
+    lane.work_arrived.wait(lock);
   }
-  Ticket* const chain = queue_head_;
+  lane.idle = false;
+  Ticket* const chain = lane.head;
   Ticket* last = nullptr;
-  while (queue_head_ != nullptr && operations.size() < options_.batch_operations_max) {
-    last = queue_head_;
+  while (lane.head != nullptr && operations.size() < options_.batch_operations_max) {
+    last = lane.head;
     operations.push_back(&last->operation);
-    queue_head_ = last->next;
+    lane.head = last->next;
   }
   if (last != nullptr) last->next = nullptr;
-  if (queue_head_ == nullptr) queue_tail_ = nullptr;
+  if (lane.head == nullptr) lane.tail = nullptr;
   stats_.queue_depth -= operations.size();
   return chain;
 }
 
-void Committer::run(Engine& engine) {
+void Committer::run(Lane& lane) {
   std::vector<Delivery> deliveries;  // kept to save its allocation
   std::vector<Operation*> operations;
   operations.reserve(options_.batch_operations_max);
-  while (Ticket* const chain = take_batch(operations)) {
+  while (Ticket* const chain = take_batch(lane, operations)) {
     if (options_.breaker == nullptr) {
-      apply(engine, operations);
+      apply(*lane.engine, operations);
     } else {
-      apply_through(*options_.breaker, engine, operations);
+      apply_through(*options_.breaker, *lane.engine, operations);
     }
     deliver(chain, deliveries);
   }

@@ -2,9 +2,11 @@
 //
 // Operations that arrive while a batch is being made durable wait in a queue and become the next
 // batch. So under load a sync is shared by many, and without load an operation starts at once.
-// A store with several engines (lanes) has as many batches under way; operations that are under way
-// at the same time may then be executed in any order.
-// This is the only place of the store that knows of threads.
+// A store with two engines (lanes) has two batches under way, one of settlements and one of
+// everything else: each kind gathers while its own lane is busy, so batches stay large, and a batch
+// of one kind waits for nothing that a batch of the other kind does. Operations that are under way
+// at the same time may then be executed in any order. This is the only place of the store that
+// knows of threads.
 #pragma once
 
 #include <chrono>
@@ -12,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -67,8 +70,8 @@ struct CommitterStats {
 
 class Committer {
  public:
-  // The engines must outlive the committer; each is used by one thread of it only. `clock` is read
-  // once for each batch.
+  // One engine or two, which must outlive the committer; each is used by one thread of it only.
+  // `clock` is read once for each batch.
   Committer(std::vector<Engine*> lanes, std::function<TimestampMs()> clock,
             CommitterOptions options = {});
   Committer(Engine& engine, std::function<TimestampMs()> clock, CommitterOptions options = {});
@@ -98,8 +101,19 @@ class Committer {
     Ticket* tail;
   };
 
-  void run(Engine& engine);
-  Ticket* take_batch(std::vector<Operation*>& operations);
+  // An engine, its thread, and the operations that wait for it.
+  struct Lane {
+    Engine* engine;
+    Ticket* head = nullptr;
+    Ticket* tail = nullptr;
+    bool idle = false;  // only then does a submitter have to wake the thread
+    std::condition_variable work_arrived;
+    std::thread thread;
+  };
+
+  Lane& lane_of(const Operation& operation);
+  void run(Lane& lane);
+  Ticket* take_batch(Lane& lane, std::vector<Operation*>& operations);
   std::chrono::steady_clock::duration apply(Engine& engine,
                                             const std::vector<Operation*>& operations);
   void apply_through(Breaker& breaker, Engine& engine, const std::vector<Operation*>& batch);
@@ -110,14 +124,9 @@ class Committer {
   const CommitterOptions options_;
 
   mutable std::mutex mutex_;
-  std::condition_variable work_arrived_;
-  Ticket* queue_head_ = nullptr;
-  Ticket* queue_tail_ = nullptr;
-  std::size_t idle_ = 0;  // threads that wait; only then does a submitter have to wake one
+  std::vector<std::unique_ptr<Lane>> lanes_;  // one, or two: the second has the settlements
   bool stopping_ = false;
   CommitterStats stats_;
-
-  std::vector<std::thread> threads_;
 };
 
 }  // namespace oncekey::store

@@ -18,7 +18,7 @@ Result<Store, std::string> only(std::unique_ptr<Engine> engine) {
   return store;
 }
 
-// Batches under way at once: while one waits for its commit, the next is being executed.
+// One for settlements, one for everything else: while one waits for its commit, the other works.
 constexpr int postgres_lanes = 2;
 
 Result<Store, std::string> open_postgres(const PostgresOptions& options) {

@@ -6,21 +6,16 @@
 
 #include "boundary/decide.h"
 #include "store/execution.h"
-#include "store/postgres_batch_sql.h"
+#include "store/postgres_look_sql.h"
+#include "store/postgres_reserve_sql.h"
 #include "store/postgres_rows.h"
+#include "store/postgres_settle_sql.h"
 #include "store/postgres_text.h"
 
 namespace oncekey::store {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// One statement for a whole batch. The first column says which part a row belongs to.
-const std::string& batch_statement() {
-  static const std::string sql(batch_sql);
-  return sql;
-}
-enum class Part : std::int64_t { reserved = 1, settled = 2 };
 
 const RecordId* id_of(const Operation& operation) {
   if (const auto* reserve = std::get_if<Reserve>(&operation)) return &reserve->id;
@@ -83,18 +78,18 @@ std::string_view target_state(const Heartbeat&) {
   return "in_progress";
 }
 
-// A row of the batch that shows a record which was there before.
+// A row of postgres_look.sql.
 Record met_record(const PostgresResult& rows, int row) {
   Record record;
-  record.state = state_from_name(rows.bytes(row, 5)).value_or(State::unknown);
-  set_due(record, rows.timestamp(row, 4));
-  record.fence = static_cast<Fence>(rows.integer(row, 6));
-  record.attempt = static_cast<std::uint32_t>(rows.integer(row, 7));
-  record.completed_at = rows.timestamp(row, 8);
-  record.retention_ms = rows.integer(row, 9);
-  record.tombstone_ms = rows.integer(row, 10);
-  record.fingerprint = fingerprint_from(rows.bytes(row, 11));
-  record.response = response_from(rows, row, 12);
+  record.state = state_from_name(rows.bytes(row, 3)).value_or(State::unknown);
+  set_due(record, rows.timestamp(row, 2));
+  record.fence = static_cast<Fence>(rows.integer(row, 4));
+  record.attempt = static_cast<std::uint32_t>(rows.integer(row, 5));
+  record.completed_at = rows.timestamp(row, 6);
+  record.retention_ms = rows.integer(row, 7);
+  record.tombstone_ms = rows.integer(row, 8);
+  record.fingerprint = fingerprint_from(rows.bytes(row, 9));
+  record.response = response_from(rows, row, 10);
   return record;
 }
 
@@ -137,11 +132,14 @@ EngineInfo PostgresEngine::info() const {
 
 void PostgresEngine::apply(std::span<Operation* const> batch, TimestampMs) {
   const Deadline deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
-  Group group;
+  std::vector<Reserve*> reserves;
+  std::vector<Operation*> settles;
   std::set<const RecordId*, LessById> ids;
   auto flush = [&] {
-    if (!group.empty()) apply_group(group, deadline);
-    group.clear();
+    if (!settles.empty()) settle_all(settles, deadline);
+    if (!reserves.empty()) reserve_all(std::move(reserves), deadline);
+    settles.clear();
+    reserves.clear();
     ids.clear();
   };
   for (Operation* const operation : batch) {
@@ -151,9 +149,15 @@ void PostgresEngine::apply(std::span<Operation* const> batch, TimestampMs) {
       apply_alone(*operation, deadline);
       continue;
     }
-    if (ids.contains(id)) flush();
-    ids.insert(id);
-    group.push_back(operation);
+    if (!ids.insert(id).second) {
+      flush();
+      ids.insert(id);
+    }
+    if (auto* reserve = std::get_if<Reserve>(operation)) {
+      reserves.push_back(reserve);
+    } else {
+      settles.push_back(operation);
+    }
   }
   flush();
   statements_ = session_.statements();
@@ -186,90 +190,126 @@ Result<PostgresResult, PostgresError> PostgresEngine::call(const std::string& na
   }
 }
 
-void PostgresEngine::apply_group(const Group& group, Deadline deadline) {
+void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadline) {
   // In the order of ids: two batches that touch the same records do not wait for each other in
   // turn.
-  Group sorted = group;
-  std::sort(sorted.begin(), sorted.end(),
-            [](Operation* a, Operation* b) { return *id_of(*a) < *id_of(*b); });
-  ReserveRows reserves;
-  SettleRows settles;
-  std::unordered_map<Fence, Reserve*> reserving;
-  std::unordered_map<Fence, Operation*> settling;
-  std::vector<Operation*> same_fence;  // of another record, which only a wrong caller can cause
-  for (Operation* const operation : sorted) {
-    if (auto* reserve = std::get_if<Reserve>(operation)) {
-      const Fence fence = fences_.next();
-      reserves.add(*reserve, fence);
-      reserving.emplace(fence, reserve);
-      continue;
-    }
-    const auto* settle = std::get_if<Settle>(operation);
-    const Fence fence = settle != nullptr ? settle->fence : std::get<Heartbeat>(*operation).fence;
-    if (!settling.emplace(fence, operation).second) {
-      same_fence.push_back(operation);
-      continue;
-    }
-    if (settle != nullptr) {
-      settles.add(*settle);
-    } else {
-      settles.add(std::get<Heartbeat>(*operation));
-    }
+  std::sort(reserves.begin(), reserves.end(),
+            [](const Reserve* a, const Reserve* b) { return a->id < b->id; });
+  ReserveRows rows;
+  Reserving open;
+  for (Reserve* const reserve : reserves) {
+    const Fence fence = fences_.next();
+    rows.add(*reserve, fence);
+    open.emplace(fence, reserve);
   }
+  static const std::string sql(reserve_sql);
   PostgresParameters parameters;
-  reserves.append_to(parameters);
-  settles.append_to(parameters);
+  rows.append_to(parameters);
   bool in_doubt = false;
-  auto rows = call("oncekey_batch", batch_statement(), parameters, deadline, &in_doubt);
-  if (!rows && !in_doubt && group.size() > 1 && waited_for_a_lock(rows.error())) {
+  auto made = call("oncekey_reserve", sql, parameters, deadline, &in_doubt);
+  if (!made && !in_doubt && reserves.size() > 1 && waited_for_a_lock(made.error())) {
     // Somebody holds one of the records, an application's open transaction perhaps. The others need
     // not suffer for it.
-    for (Operation* const operation : group) apply_group({operation}, deadline);
+    for (Reserve* const reserve : reserves) reserve_all({reserve}, deadline);
     return;
   }
-  if (!rows) {
-    for (Operation* const operation : group) refuse(*operation, reason_of(rows.error()));
-    if (in_doubt) leave_in_doubt(reserving);
+  if (!made) {
+    for (Reserve* const reserve : reserves) reserve->outcome = unavailable(made.error());
+    if (in_doubt) leave_in_doubt(open);
     return;
   }
-
-  bool changed = false;
-  for (int row = 0; row < rows->rows(); ++row) {
-    changed |= rows->boolean(row, 2);
-    const auto fence = static_cast<Fence>(rows->integer(row, 1));
-    const TimestampMs due_at = rows->timestamp(row, 4);
-    if (static_cast<Part>(rows->integer(row, 0)) == Part::settled) {
-      const auto found = settling.find(fence);
-      if (auto* settle = std::get_if<Settle>(found->second)) {
-        settle->outcome = settled(*settle, due_at);
-      } else {
-        auto& heartbeat = std::get<Heartbeat>(*found->second);
-        heartbeat.outcome = settled(heartbeat, due_at);
-      }
-      settling.erase(found);
-      continue;
-    }
-    const auto found = reserving.find(fence);
-    Reserve& reserve = *found->second;
-    if (rows->boolean(row, 2)) {
-      reserve.outcome = Execute{fence, 1, due_at};
-    } else {
-      const Record record = met_record(*rows, row);
-      const bool own = record.state == State::in_progress && record.fence == fence;
-      ReserveDecision decision = decide_reserve(&record, reserve, rows->timestamp(row, 3), fence);
-      if (own || decision.next) continue;  // the record has to change
-      reserve.outcome = std::move(decision.outcome);
-    }
-    reserving.erase(found);
+  if (made->rows() > 0) ++commits_;
+  for (int row = 0; row < made->rows(); ++row) {
+    const auto found = open.find(static_cast<Fence>(made->integer(row, 0)));
+    found->second->outcome = Execute{found->first, 1, made->timestamp(row, 1)};
+    open.erase(found);
   }
-  if (changed) ++commits_;
-  for (const auto& [fence, reserve] : reserving) reserve_alone(*reserve, fence, deadline);
-  for (const auto& [fence, operation] : settling) settle_again(*operation, deadline);
-  for (Operation* const operation : same_fence) apply_group({operation}, deadline);
+  if (!open.empty()) answer_from_records(open, deadline);
+  for (const auto& [fence, reserve] : open) reserve_alone(*reserve, fence, deadline);
 }
 
-void PostgresEngine::leave_in_doubt(const std::unordered_map<Fence, Reserve*>& reserving) {
-  for (const auto& [fence, reserve] : reserving) {
+// Answers and removes what is decided by the record as it is.
+void PostgresEngine::answer_from_records(Reserving& open, Deadline deadline) {
+  using Element = PostgresParameters::Element;
+  PostgresParameters::Array scopes, keys, fences;
+  for (const auto& [fence, reserve] : open) {
+    scopes.text(to_postgres_text(reserve->id.scope));
+    keys.text(to_postgres_text(reserve->id.key));
+    fences.big(static_cast<std::int64_t>(fence));
+  }
+  PostgresParameters parameters;
+  parameters.array(scopes, Element::text);
+  parameters.array(keys, Element::text);
+  parameters.array(fences, Element::int8);
+  static const std::string sql(look_sql);
+  auto rows = call("oncekey_look", sql, parameters, deadline);
+  if (!rows) {
+    for (const auto& [fence, reserve] : open) reserve->outcome = unavailable(rows.error());
+    // One of them may be this engine's own, from a try whose answer was lost.
+    leave_in_doubt(open);
+    open.clear();
+    return;
+  }
+  for (int row = 0; row < rows->rows(); ++row) {
+    const auto found = open.find(static_cast<Fence>(rows->integer(row, 0)));
+    const auto& [fence, reserve] = *found;
+    const Record record = met_record(*rows, row);
+    const bool own = record.state == State::in_progress && record.fence == fence;
+    ReserveDecision decision = decide_reserve(&record, *reserve, rows->timestamp(row, 1), fence);
+    if (own || decision.next) continue;  // the record has to change
+    reserve->outcome = std::move(decision.outcome);
+    open.erase(found);
+  }
+}
+
+void PostgresEngine::settle_all(const std::vector<Operation*>& operations, Deadline deadline) {
+  SettleRows rows;
+  std::unordered_map<Fence, Operation*> open;
+  std::vector<Operation*> same_fence;  // of another record, which only a wrong caller can cause
+  std::vector<Operation*> sorted = operations;
+  std::sort(sorted.begin(), sorted.end(),
+            [](Operation* a, Operation* b) { return *id_of(*a) < *id_of(*b); });
+  for (Operation* const operation : sorted) {
+    const auto* settle = std::get_if<Settle>(operation);
+    const Fence fence = settle != nullptr ? settle->fence : std::get<Heartbeat>(*operation).fence;
+    if (!open.emplace(fence, operation).second) {
+      same_fence.push_back(operation);
+    } else if (settle != nullptr) {
+      rows.add(*settle);
+    } else {
+      rows.add(std::get<Heartbeat>(*operation));
+    }
+  }
+  static const std::string sql(settle_sql);
+  PostgresParameters parameters;
+  rows.append_to(parameters);
+  auto done = call("oncekey_settle", sql, parameters, deadline);
+  if (!done && operations.size() > 1 && waited_for_a_lock(done.error())) {
+    for (Operation* const operation : operations) settle_all({operation}, deadline);
+    return;
+  }
+  if (!done) {
+    for (Operation* const operation : operations) refuse(*operation, reason_of(done.error()));
+    return;
+  }
+  if (done->rows() > 0) ++commits_;
+  for (int row = 0; row < done->rows(); ++row) {
+    const auto found = open.find(static_cast<Fence>(done->integer(row, 0)));
+    const TimestampMs due_at = done->timestamp(row, 1);
+    if (auto* settle = std::get_if<Settle>(found->second)) {
+      settle->outcome = settled(*settle, due_at);
+    } else {
+      auto& heartbeat = std::get<Heartbeat>(*found->second);
+      heartbeat.outcome = settled(heartbeat, due_at);
+    }
+    open.erase(found);
+  }
+  for (const auto& [fence, operation] : open) settle_again(*operation, deadline);
+  for (Operation* const operation : same_fence) settle_all({operation}, deadline);
+}
+
+void PostgresEngine::leave_in_doubt(const Reserving& open) {
+  for (const auto& [fence, reserve] : open) {
     session_.remember(
         {to_postgres_text(reserve->id.scope), to_postgres_text(reserve->id.key), fence});
   }
@@ -342,7 +382,7 @@ void PostgresEngine::explain(Op& op, Operation& operation, Deadline deadline) {
     ++commits_;
     op.outcome = settled(op, rows->timestamp(0, 4));
   } else if (rows->boolean(0, 1)) {
-    apply_group({&operation}, deadline);
+    settle_all({&operation}, deadline);
   } else {
     op.outcome =
         stale(rows->bytes(0, 3), rows->timestamp(0, 4), rows->integer(0, 5), rows->timestamp(0, 2));

@@ -41,19 +41,22 @@ class PostgresEngine final : public Engine {
 
  private:
   using Deadline = PostgresSession::Deadline;
-  using Group = std::vector<Operation*>;  // reserve, settle and heartbeat; no record twice
+  using Reserving = std::unordered_map<Fence, Reserve*>;  // by the fence that was sent
 
   explicit PostgresEngine(const PostgresOptions& options);
 
-  void apply_group(const Group& group, Deadline deadline);
+  // Of each record at most one.
+  void reserve_all(std::vector<Reserve*> reserves, Deadline deadline);
+  void settle_all(const std::vector<Operation*>& operations, Deadline deadline);
   void apply_alone(Operation& operation, Deadline deadline);
 
   // What the batch's statement could not decide.
+  void answer_from_records(Reserving& open, Deadline deadline);
   void reserve_alone(Reserve& reserve, Fence fence, Deadline deadline);
   void settle_again(Operation& operation, Deadline deadline);
   template <class Op>
   void explain(Op& op, Operation& operation, Deadline deadline);
-  void leave_in_doubt(const std::unordered_map<Fence, Reserve*>& reserving);
+  void leave_in_doubt(const Reserving& open);
 
   void execute(Resolve& resolve, Deadline deadline);
   void execute(Get& get, Deadline deadline);

@@ -9,7 +9,7 @@
 
 namespace oncekey::store {
 
-// The first ten parameters of postgres_batch.sql.
+// Parameters of postgres_reserve.sql.
 class ReserveRows {
  public:
   void add(const Reserve& reserve, Fence fence);
@@ -21,7 +21,7 @@ class ReserveRows {
       tombstones_, methods_, paths_, owners_;
 };
 
-// The others.
+// Parameters of postgres_settle.sql.
 class SettleRows {
  public:
   void add(const Settle& settle);

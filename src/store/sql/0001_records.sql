@@ -1,5 +1,6 @@
 -- The records of idempotency keys, and the functions that change them one at a time or in the
--- background. Batches of reservations and settlements are one statement, postgres_batch.sql.
+-- background. A batch of reservations or settlements is one statement: postgres_reserve.sql,
+-- postgres_settle.sql.
 --
 -- Every rule is that of the state machine in src/boundary/decide.h.
 --
@@ -180,7 +181,7 @@ $$;
 
 -- Settles a record whose fence is right, or extends its lease (in_progress). Returns the new due_at;
 -- null: nothing was changed, and settle_again() says why. `delay_ms` is the lease for in_progress, the
--- time until reconciliation for unknown. The same for many records: postgres_batch.sql.
+-- time until reconciliation for unknown. The same for many records: postgres_settle.sql.
 CREATE FUNCTION oncekey.settle_held(
     the_scope text, the_key text, the_fence bigint, new_state oncekey.state, error text,
     delay_ms bigint, status integer, schema smallint, encoding smallint, headers text[],

@@ -1,0 +1,39 @@
+-- A batch of settlements, one element of each array for a record: one statement, one commit, one round
+-- trip. An extended lease is a settlement as in_progress. Returns what had the right fence; of the rest
+-- oncekey.settle_again() says why. The rules are those of oncekey.settle_held().
+--
+-- The caller names no record twice.
+WITH moment AS MATERIALIZED (
+  SELECT oncekey.clock() AS now
+)
+UPDATE oncekey.records target
+  SET state = s.state,
+      due_at = s.now + CASE WHEN s.state IN ('completed', 'failed_retryable')
+                            THEN target.retention_ms ELSE s.delay_ms END * interval '1 millisecond',
+      shelf = CASE s.state WHEN 'failed_retryable' THEN 1 WHEN 'unknown' THEN 2 ELSE 0 END,
+      shelf_until = CASE s.state
+                      WHEN 'failed_retryable'
+                      THEN s.now + target.retention_ms * interval '1 millisecond'
+                      WHEN 'unknown' THEN 'infinity'
+                      ELSE target.shelf_until END,
+      completed_at = CASE WHEN s.state = 'completed' THEN s.now END,
+      last_error = CASE s.state WHEN 'completed' THEN '' WHEN 'in_progress' THEN target.last_error
+                                ELSE s.error END,
+      response_status = s.status, response_schema = s.schema, response_encoding = s.encoding,
+      response_headers = s.headers::text[], response_body = s.body
+  FROM (
+    SELECT m.now, w.fence, w.state, w.error, w.delay_ms, w.status, w.schema, w.encoding,
+           w.headers, w.body, r.place
+    FROM moment m,
+         unnest($1::text[], $2::text[], $3::bigint[], $4::text[]::oncekey.state[],
+                $5::text[], $6::bigint[], $7::integer[], $8::smallint[], $9::smallint[],
+                $10::text[], $11::bytea[])
+         AS w (scope, key, fence, state, error, delay_ms, status, schema, encoding, headers, body)
+    CROSS JOIN LATERAL (
+      SELECT found.ctid AS place FROM oncekey.records found
+      WHERE found.scope = w.scope AND found.key = w.key
+      OFFSET 0
+    ) r
+  ) s
+  WHERE target.ctid = s.place AND target.fence = s.fence AND target.state = 'in_progress'
+  RETURNING target.fence, target.due_at
