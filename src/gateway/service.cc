@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint32_t threads_default_max = 4;
 constexpr std::size_t sweep_batch = 1000;
-constexpr std::size_t reap_batch = 1000;
+constexpr std::size_t reap_batch = 500;
+constexpr int reap_rest = 2;  // a third of the time is enough for expiry
 constexpr auto sweep_every = std::chrono::milliseconds(500);
 constexpr auto reap_every = std::chrono::seconds(5);
 // After the grace time: how long the store may take to record the cut-off requests.
@@ -203,12 +204,13 @@ void Service::report_orphans() {
 
 void Service::start_roles() {
   sweeper_ = std::make_unique<recovery::Role>(sweep_every, [this] { return sweep(); });
-  reaper_ = std::make_unique<recovery::Role>(reap_every, [this] {
+  auto reap = [this] {
     auto reaped = recovery::reap_once(background(), reap_batch);
     if (!reaped) return false;
     metrics_.reaped(*reaped);
     return *reaped == reap_batch;
-  });
+  };
+  reaper_ = std::make_unique<recovery::Role>(reap_every, reap, reap_rest);
 }
 
 // Also of other nodes' leases, where the store is shared.

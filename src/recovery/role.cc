@@ -22,8 +22,8 @@ std::optional<std::size_t> reap_once(store::Committer& committer, std::size_t li
   return *reaped;
 }
 
-Role::Role(std::chrono::milliseconds every, std::function<bool()> run_once)
-    : every_(every), run_once_(std::move(run_once)), thread_([this] { run(); }) {}
+Role::Role(std::chrono::milliseconds every, std::function<bool()> run_once, int rest)
+    : every_(every), run_once_(std::move(run_once)), rest_(rest), thread_([this] { run(); }) {}
 
 Role::~Role() {
   {
@@ -38,9 +38,12 @@ void Role::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
-    bool more = run_once_();
+    const auto start = std::chrono::steady_clock::now();
+    const bool more = run_once_();
+    const auto took = std::chrono::steady_clock::now() - start;
     lock.lock();
-    if (!more) stop_signal_.wait_for(lock, every_, [this] { return stopping_; });
+    const std::chrono::nanoseconds pause = more ? rest_ * took : every_;
+    stop_signal_.wait_for(lock, pause, [this] { return stopping_; });
   }
 }
 

@@ -23,10 +23,11 @@ std::optional<std::vector<RecordId>> sweep_once(store::Committer& committer, std
 std::optional<std::size_t> reap_once(store::Committer& committer, std::size_t limit);
 
 // Calls `run_once` every so often on a thread of its own until it is destroyed. When a run returns
-// true there is more to do, and the next follows at once.
+// true there is more to do, and the next follows at once, or after a rest of that many times what
+// the run took: work that can wait leaves the store to the requests for that long.
 class Role {
  public:
-  Role(std::chrono::milliseconds every, std::function<bool()> run_once);
+  Role(std::chrono::milliseconds every, std::function<bool()> run_once, int rest = 0);
   ~Role();
 
  private:
@@ -34,6 +35,7 @@ class Role {
 
   std::chrono::milliseconds every_;
   std::function<bool()> run_once_;
+  int rest_;
   std::mutex mutex_;
   std::condition_variable stop_signal_;
   bool stopping_ = false;

@@ -46,7 +46,7 @@ CREATE TABLE oncekey.records (
   response_headers  text[],         -- name, value, name, value, …
   response_body     bytea,
   PRIMARY KEY (scope, key)
-) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05,
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05,
         autovacuum_analyze_scale_factor = 0.05);
 
 CREATE INDEX records_shelf ON oncekey.records (shelf, shelf_until);
