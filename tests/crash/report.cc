@@ -22,11 +22,11 @@ std::vector<std::string> CampaignReport::violations() const {
 }
 
 std::vector<std::string> CampaignReport::lost_keys() const {
-  std::set<std::string> keys;
+  std::set<std::string> lost;
   for (const Finding& finding : findings) {
-    if (finding.kind == Finding::Kind::loss) keys.insert(finding.key);
+    if (finding.kind == Finding::Kind::loss) lost.insert(finding.key);
   }
-  return {keys.begin(), keys.end()};
+  return {lost.begin(), lost.end()};
 }
 
 std::string CampaignReport::text() const {
