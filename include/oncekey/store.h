@@ -175,9 +175,10 @@ struct EngineCounts {
 
 struct EngineInfo {
   std::string name;
-  std::string durability;  // one sentence for operators: what survives which failure
-  bool at_risk = false;    // an acknowledged record can be lost; `durability` says when
-  bool shared = false;     // other processes may work on the same records
+  std::string durability;      // one sentence for operators: what survives which failure
+  bool at_risk = false;        // an acknowledged record can be lost; `durability` says when
+  bool shared = false;         // other processes may work on the same records
+  bool cheap_batches = false;  // a batch costs little beside its operations: better many small ones
 };
 
 // An engine is synchronous and used by one thread at a time; the Committer sees to that.

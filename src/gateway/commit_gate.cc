@@ -14,8 +14,8 @@ constexpr http::SteadyMs give_back_every_ms = 250;
 
 }  // namespace
 
-CommitGate::CommitGate(http::Loop& loop, store::Committer& committer)
-    : loop_(loop), committer_(committer) {
+CommitGate::CommitGate(http::Loop& loop, store::Committer& committer, std::size_t handover_max)
+    : loop_(loop), committer_(committer), handover_max_(handover_max) {
   loop_.add_round_end(*this);
 }
 
@@ -60,6 +60,7 @@ void CommitGate::submit(Pending& pending) {
     outgoing_head_ = &pending.ticket;
   }
   outgoing_tail_ = &pending.ticket;
+  if (outgoing_count_ >= handover_max_) on_round_end();
 }
 
 void CommitGate::on_round_end() {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <coroutine>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +16,9 @@ namespace oncekey::gateway {
 
 class CommitGate final : public store::Mailbox, private http::Loop::RoundEnd {
  public:
-  CommitGate(http::Loop& loop, store::Committer& committer);
+  // `handover_max` operations are handed over at once, without waiting for the end of the round.
+  CommitGate(http::Loop& loop, store::Committer& committer,
+             std::size_t handover_max = std::numeric_limits<std::size_t>::max());
   ~CommitGate() override;
 
   // An operation to be filled in and then awaited. When the store does not answer by the deadline,
@@ -51,6 +54,7 @@ class CommitGate final : public store::Mailbox, private http::Loop::RoundEnd {
 
   http::Loop& loop_;
   store::Committer& committer_;
+  const std::size_t handover_max_;
   store::Ticket* outgoing_head_ = nullptr;
   store::Ticket* outgoing_tail_ = nullptr;
   std::size_t outgoing_count_ = 0;

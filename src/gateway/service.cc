@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "gateway/policy.h"
@@ -74,6 +75,11 @@ http::UpstreamOptions upstream_options(const Config& config) {
   return options;
 }
 
+std::size_t handover_max(const EngineInfo& engine) {
+  constexpr std::size_t few = 16;
+  return engine.cheap_batches ? few : std::numeric_limits<std::size_t>::max();
+}
+
 }  // namespace
 
 DurationMs batch_timeout_ms(const Config& config) {
@@ -84,7 +90,7 @@ DurationMs batch_timeout_ms(const Config& config) {
 struct Service::Worker {
   explicit Worker(Service& service)
       : pool(loop, *service.upstream_, upstream_options(service.config_)),
-        gate(loop, *service.committer_),
+        gate(loop, *service.committer_, handover_max(service.engine_info())),
         requests(loop, service.log_),
         context{service.config_,
                 service.routes_,

@@ -63,7 +63,8 @@ Result<std::unique_ptr<RedisEngine>, std::string> RedisEngine::open(RedisOptions
   EngineInfo info{.name = "redis",
                   .durability = redis_durability(*settings, *url),
                   .at_risk = true,
-                  .shared = true};
+                  .shared = true,
+                  .cheap_batches = true};
   return std::unique_ptr<RedisEngine>(
       new RedisEngine(std::move(options), std::move(*url), std::move(info)));
 }
