@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint32_t threads_default_max = 4;
 constexpr std::size_t sweep_batch = 1000;
-constexpr std::size_t reap_batch = 500;
-constexpr int reap_rest = 2;  // a third of the time is enough for expiry
+constexpr std::size_t reap_batch = 200;
+constexpr int reap_rest = 5;  // a sixth of the time is enough for expiry
 constexpr auto sweep_every = std::chrono::milliseconds(500);
 constexpr auto reap_every = std::chrono::seconds(5);
 // After the grace time: how long the store may take to record the cut-off requests.
