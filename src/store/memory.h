@@ -5,8 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "boundary/execution.h"
 #include "oncekey/store.h"
-#include "store/execution.h"
 #include "store/open_work.h"
 
 namespace oncekey::store {

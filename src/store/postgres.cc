@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "boundary/decide.h"
-#include "store/execution.h"
+#include "boundary/execution.h"
 #include "store/postgres_look_sql.h"
 #include "store/postgres_reserve_sql.h"
 #include "store/postgres_rows.h"
@@ -403,14 +403,30 @@ void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
   parameters.text(to_postgres_text(resolve.id.key));
   parameters.integer(static_cast<std::int64_t>(fences_.next()));
   append_verdict(parameters, resolve.verdict);
+  parameters.integer(static_cast<std::int64_t>(resolve.fence));
+  // The record is locked under the fence before the function is called at all.
   auto rows = call(
       "oncekey_resolve_one",
       "SELECT done, moment, state::text, due_at, tombstone_ms FROM "
+      "(SELECT FROM oncekey.records r WHERE r.scope = $1 AND r.key = $2 "
+      "AND ($12 = 0 OR r.fence = $12) FOR UPDATE) held CROSS JOIN LATERAL "
       "oncekey.resolve_one($1, $2, $3, $4::text::oncekey.state, $5, $6, "
       "$7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10::text::text[], $11)",
       parameters, deadline);
   if (!rows) {
     resolve.outcome = unavailable(rows.error());
+  } else if (rows->rows() == 0) {
+    Get other_hold;
+    other_hold.id = resolve.id;
+    execute(other_hold, deadline);
+    if (const auto* unavailable_now = std::get_if<Unavailable>(&other_hold.outcome)) {
+      resolve.outcome = *unavailable_now;
+      return;
+    }
+    const auto& record = std::get<std::optional<Record>>(other_hold.outcome);
+    StaleFence stale_fence;
+    if (record) stale_fence.state = record->state;
+    resolve.outcome = stale_fence;
   } else if (rows->boolean(0, 0)) {
     ++commits_;
     const bool completed = std::holds_alternative<SettleCompleted>(resolve.verdict);

@@ -19,8 +19,8 @@
 
 #include "oncekey/result.h"
 #include "oncekey/store.h"
-#include "store/fence_source.h"
 #include "store/postgres_session.h"
+#include "transaction/fence_source.h"
 
 namespace oncekey::store {
 
@@ -72,7 +72,7 @@ class PostgresEngine final : public Engine {
 
   const PostgresOptions options_;
   PostgresSession session_;
-  FenceSource fences_;
+  transaction::FenceSource fences_;
   bool survives_power_cut_ = true;
   std::atomic<std::uint64_t> statements_{0};
   std::atomic<std::uint64_t> commits_{0};

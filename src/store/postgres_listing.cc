@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "boundary/decide.h"
-#include "store/execution.h"
+#include "boundary/execution.h"
 #include "store/postgres.h"
 #include "store/postgres_rows.h"
 #include "store/postgres_text.h"

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "store/execution.h"
+#include "boundary/execution.h"
 #include "store/record_codec.h"
 #include "store/redis_listing.h"
 #include "store/redis_record.h"

@@ -12,11 +12,11 @@
 
 #include "oncekey/result.h"
 #include "oncekey/store.h"
-#include "store/fence_source.h"
 #include "store/redis_doubts.h"
 #include "store/redis_keys.h"
 #include "store/redis_router.h"
 #include "store/redis_scripts.h"
+#include "transaction/fence_source.h"
 
 namespace oncekey::store {
 
@@ -65,7 +65,7 @@ class RedisEngine : public Engine {
   EngineInfo info_;
   RedisKeys keys_;
   RedisScripts scripts_;
-  FenceSource fences_;
+  transaction::FenceSource fences_;
   RedisRouter router_;
   TimestampMs caller_now_ = 0;  // only with Clock::caller
   std::size_t first_partition_ = 0;

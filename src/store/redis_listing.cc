@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "boundary/decide.h"
-#include "store/execution.h"
+#include "boundary/execution.h"
 #include "store/record_codec.h"
 #include "store/redis_record.h"
 

@@ -1,7 +1,7 @@
 #include "store/redis_request.h"
 
 #include "boundary/decide.h"
-#include "store/execution.h"
+#include "boundary/execution.h"
 #include "store/record_codec.h"
 #include "store/redis_record.h"
 
@@ -123,6 +123,7 @@ void RedisEngine::Request::ask(RedisCommand& command, const Resolve& resolve) co
   begin(command, {partition_->leases, partition_->unknown, partition_->failed, partition_->due});
   command.word(redis_fence(fence_));
   ask_verdict(command, resolve.verdict);
+  command.word(resolve.fence == 0 ? std::string() : redis_fence(resolve.fence));
 }
 
 void RedisEngine::Request::ask(RedisCommand& command, const Heartbeat& heartbeat) const {

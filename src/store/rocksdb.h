@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "boundary/execution.h"
 #include "oncekey/result.h"
 #include "oncekey/store.h"
-#include "store/execution.h"
 #include "store/expiring_files.h"
 #include "store/look_ahead.h"
 #include "store/open_work.h"

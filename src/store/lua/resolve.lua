@@ -1,5 +1,5 @@
 -- KEYS: as in verdict.lua
--- ARGV: fence, state, answer or error, reconcile in
+-- ARGV: new fence, state, answer or error, reconcile in, fence to be found ('': any)
 -- Returns as settle.lua does.
 local value = redis.call('GET', KEYS[1])
 if not value then return {0, now, ''} end
@@ -8,7 +8,8 @@ local state = tonumber(ARGV[2])
 -- Sent again, as the connection broke before the answer came: the fence is new with every resolve.
 local again = r.fence == ARGV[1] and r.state == state
 if again then return {1, state == COMPLETED and r.expires_at or 0} end
-if r.state ~= UNKNOWN then return {0, now, string.sub(value, 1, r.answer_from - 1)} end
+local other_hold = ARGV[5] ~= '' and r.fence ~= ARGV[5]
+if r.state ~= UNKNOWN or other_hold then return {0, now, string.sub(value, 1, r.answer_from - 1)} end
 r.fence = ARGV[1]
 become(r, state, ARGV[3], tonumber(ARGV[4]))
 if state ~= UNKNOWN then redis.call('ZREM', KEYS[3], id()) end

@@ -1,11 +1,11 @@
-#include "store/execution.h"
+#include "boundary/execution.h"
 
 #include <utility>
 #include <variant>
 
 #include "boundary/decide.h"
 
-namespace oncekey::store {
+namespace oncekey {
 namespace {
 
 // Overloads for the alternatives of Operation; each fills its outcome.
@@ -95,4 +95,4 @@ void refuse(Operation& operation, const std::string& reason) {
   std::visit([&](auto& alternative) { alternative.outcome = Unavailable{reason}; }, operation);
 }
 
-}  // namespace oncekey::store
+}  // namespace oncekey

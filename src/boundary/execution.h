@@ -10,7 +10,7 @@
 #include "oncekey/result.h"
 #include "oncekey/store.h"
 
-namespace oncekey::store {
+namespace oncekey {
 
 // An engine's records. Changes are seen by the next find() at once; making them durable, all or
 // none, is up to the engine, at the end of the batch.
@@ -43,4 +43,4 @@ void execute(Operation& operation, Records& records, TimestampMs now);
 // Fills the outcome of whatever operation it is.
 void refuse(Operation& operation, const std::string& reason);
 
-}  // namespace oncekey::store
+}  // namespace oncekey

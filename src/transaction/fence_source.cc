@@ -1,10 +1,10 @@
-#include "store/fence_source.h"
+#include "transaction/fence_source.h"
 
 #include <sys/random.h>
 
 #include "oncekey/assert.h"
 
-namespace oncekey::store {
+namespace oncekey::transaction {
 
 Fence FenceSource::next() {
   if (counter_ == 0 || counter_ >> counter_bits != 0) {
@@ -18,4 +18,4 @@ Fence FenceSource::next() {
   return run_ << counter_bits | counter_++;
 }
 
-}  // namespace oncekey::store
+}  // namespace oncekey::transaction

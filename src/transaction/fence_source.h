@@ -3,7 +3,7 @@
 
 #include "oncekey/record.h"
 
-namespace oncekey::store {
+namespace oncekey::transaction {
 
 // Random in its upper part, counted in its lower, never above 2^63 - 1: two runs cannot agree on
 // one without the help of any server, also after the server has lost what it knew. The engine knows
@@ -19,4 +19,4 @@ class FenceSource {
   Fence counter_ = 0;
 };
 
-}  // namespace oncekey::store
+}  // namespace oncekey::transaction
