@@ -152,10 +152,4 @@ void append_relayed_fields(std::string& out, const http::ResponseHead& head,
   }
 }
 
-bool upstream_reusable(const http::UpstreamConnection& connection) {
-  return connection.body.done() && connection.framing.kind != http::Framing::Kind::until_close &&
-         (connection.head.minor_version == 1 || connection.head.connection_has("keep-alive")) &&
-         !connection.head.connection_has("close");
-}
-
 }  // namespace oncekey::gateway

@@ -8,7 +8,6 @@
 #include "gateway/config.h"
 #include "http/exchange.h"
 #include "http/head.h"
-#include "http/upstream.h"
 
 namespace oncekey::gateway {
 
@@ -34,8 +33,5 @@ void write_upstream_head(std::string& out, const http::Exchange& exchange,
 // the request was protected: what is said of its key is then the gateway's to say.
 void append_relayed_fields(std::string& out, const http::ResponseHead& head,
                            std::string_view key_header = {});
-
-// Whether the connection may serve another request after this answer was read to its end.
-bool upstream_reusable(const http::UpstreamConnection& connection);
 
 }  // namespace oncekey::gateway

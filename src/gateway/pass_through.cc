@@ -150,7 +150,7 @@ class PassThrough {
     append_relayed_fields(start.fields, connection.head);
     if (!connection.head.find(http::FieldId::date)) add_date(start);
     co_await relay_body(connection, start);
-    if (connection_ && upstream_reusable(connection)) {
+    if (connection_ && connection.reusable()) {
       context_.upstream.release(std::move(connection_));
     }
   }

@@ -19,7 +19,7 @@ http::Task<void> relay(const Context& context, http::Exchange& exchange, const R
                        DispatchResult& result, http::ResponseStart& start) {
   http::UpstreamConnection& connection = *result.connection;
   if (result.kind == DispatchResult::Kind::answer) {
-    if (upstream_reusable(connection)) {
+    if (connection.reusable()) {
       std::string reason(start.reason);
       start.reason = reason;
       context.upstream.release(std::move(result.connection));
@@ -43,7 +43,7 @@ http::Task<void> relay(const Context& context, http::Exchange& exchange, const R
     if (piece.kind != http::BodyPiece::Kind::data) break;  // the client sees it cut, as it is
     reachable = co_await exchange.send_piece(piece.data);
   }
-  if (upstream_reusable(connection)) context.upstream.release(std::move(result.connection));
+  if (connection.reusable()) context.upstream.release(std::move(result.connection));
 }
 
 }  // namespace oncekey::gateway

@@ -24,11 +24,16 @@ bool is_literal(const std::string& host_port, const SocketAddress& address) {
 
 }  // namespace
 
-UpstreamAddress::UpstreamAddress(std::string host_port) : host_port_(std::move(host_port)) {
+UpstreamAddress::UpstreamAddress(std::string host_port, Unresolved unresolved)
+    : host_port_(std::move(host_port)) {
   auto found = resolve(host_port_);
-  if (!found) throw std::runtime_error(found.error());
-  addresses_ = *found;
-  if (!is_literal(host_port_, addresses_.front())) refresher_ = std::thread([this] { refresh(); });
+  if (found.ok()) {
+    addresses_ = *found;
+  } else if (unresolved == Unresolved::error) {
+    throw std::runtime_error(found.error());
+  }
+  bool fixed = !addresses_.empty() && is_literal(host_port_, addresses_.front());
+  if (!fixed) refresher_ = std::thread([this] { refresh(); });
 }
 
 UpstreamAddress::~UpstreamAddress() {
@@ -193,6 +198,12 @@ Task<UpstreamConnection::HeadResult> UpstreamConnection::read_head(std::string_v
   }
   result.error = "the upstream's answer is ambiguous: " + refusal->reason;
   co_return result;
+}
+
+bool UpstreamConnection::reusable() const {
+  return body.done() && framing.kind != Framing::Kind::until_close &&
+         (head.minor_version == 1 || head.connection_has("keep-alive")) &&
+         !head.connection_has("close");
 }
 
 }  // namespace oncekey::http

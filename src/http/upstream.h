@@ -22,8 +22,10 @@ namespace oncekey::http {
 // stands for may change while we run. Shared by all loops.
 class UpstreamAddress {
  public:
-  // `host_port` is resolved at once; throws std::runtime_error when that fails.
-  explicit UpstreamAddress(std::string host_port);
+  enum class Unresolved { error, tried_later };
+  // `host_port` is resolved at once. When that fails: throws std::runtime_error, or has no address
+  // until a later look-up finds one.
+  explicit UpstreamAddress(std::string host_port, Unresolved unresolved = Unresolved::error);
   ~UpstreamAddress();
 
   std::vector<SocketAddress> current() const;
@@ -66,6 +68,9 @@ struct UpstreamConnection {
   Task<HeadResult> read_head(std::string_view request_method, const HeadLimits& limits,
                              SteadyMs deadline);
   Framing framing;
+
+  // Whether it may serve another request, once the answer was read to its end.
+  bool reusable() const;
 };
 
 class UpstreamPool {
