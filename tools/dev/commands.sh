@@ -19,7 +19,7 @@ HELP
 
 dev_build() {
   (($# == 0)) || usage_error "build takes no arguments"
-  need build libraries tests
+  need build libraries tests examples
   configure build
   compile build oncekey
   say "built build/oncekey"
@@ -45,7 +45,7 @@ dev_test() {
   done
   local select=(--no-tests=error)
   [[ -z $filter ]] || select+=(-R "$filter")
-  need build libraries tests servers lint
+  need build libraries tests servers examples lint
   if [[ $directory == build ]]; then
     configure build
     compile build
@@ -69,7 +69,7 @@ dev_test() {
 }
 
 dev_crash() {
-  need build libraries tests servers
+  need build libraries tests servers examples
   configure build
   compile build oncekey crash_campaign
   exec build/crash_campaign "$@"
@@ -87,7 +87,7 @@ dev_fuzz() {
     shift
   done
   [[ $seconds =~ ^[1-9][0-9]*$ ]] || usage_error "--seconds takes a whole number above 0, not '$seconds'"
-  need build libraries tests fuzz
+  need build libraries tests examples fuzz
   configure build-fuzz -DONCEKEY_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++-14
   ((${#names[@]})) || mapfile -t names < <(targets_like build-fuzz '[a-z_]+_fuzz|fuzz_[a-z_]+')
   ((${#names[@]})) || die "build-fuzz has no fuzzers"
@@ -120,7 +120,7 @@ dev_lint() {
 }
 
 dev_bench() {
-  need build libraries tests servers bench
+  need build libraries tests servers examples bench
   configure build
   compile build oncekey $(targets_like build 'store_bench')
   exec python3 bench/run.py "$@"
