@@ -23,6 +23,16 @@ enum class CrashPoint : int {
   worker_refused,          // its receiver has said no, or nothing; nothing is recorded
   worker_recorded,         // outcomes are durable
   worker_extended,         // claims were extended
+
+  // workflow.h; STEP:N is that of the Nth phase
+  workflow_reserved,       // the key is reserved, or taken over; nothing is committed
+  workflow_taken,          // that is committed, and the first phase's call comes next
+  workflow_before_call,    // the phase's call is about to be made
+  workflow_called,         // it was answered
+  workflow_in_body,        // the body has written its rows
+  workflow_before_commit,  // and the recovery point is written beside them
+  workflow_committed,      // the phase is durable
+  workflow_before_answer,  // all is done, and nobody was told
 };
 
 struct CrashPointName {

@@ -16,6 +16,14 @@ constexpr CrashPointName names[] = {
     {CrashPoint::worker_refused, "worker-refused"},
     {CrashPoint::worker_recorded, "worker-recorded"},
     {CrashPoint::worker_extended, "worker-extended"},
+    {CrashPoint::workflow_reserved, "workflow-reserved"},
+    {CrashPoint::workflow_taken, "workflow-taken"},
+    {CrashPoint::workflow_before_call, "workflow-before-call"},
+    {CrashPoint::workflow_called, "workflow-called"},
+    {CrashPoint::workflow_in_body, "workflow-in-body"},
+    {CrashPoint::workflow_before_commit, "workflow-before-commit"},
+    {CrashPoint::workflow_committed, "workflow-committed"},
+    {CrashPoint::workflow_before_answer, "workflow-before-answer"},
 };
 
 std::atomic<long> arrivals_left{1};
