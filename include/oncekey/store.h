@@ -124,8 +124,11 @@ struct Heartbeat {  // the owner is alive: its lease starts anew
 struct Resolve {  // reconciliation or an operator settles an unknown record
   RecordId id;
   Verdict verdict;  // SettleUnknown only moves reconcile_after
+  // What was found out is true of this hold only: a retry may have run since. 0: of whatever is
+  // unknown now.
+  Fence fence = 0;
 
-  SettleOutcome outcome;  // StaleFence: the record was not unknown
+  SettleOutcome outcome;  // StaleFence: the record was not unknown, or not under this fence
 };
 
 struct Get {

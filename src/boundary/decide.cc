@@ -179,7 +179,10 @@ SettleDecision decide_heartbeat(const Record* current, const Heartbeat& heartbea
 
 SettleDecision decide_resolve(const Record* current, const Resolve& resolve, TimestampMs now,
                               Fence fence) {
-  if (current == nullptr || current->state != State::unknown) return {stale(current, now), {}};
+  if (current == nullptr || current->state != State::unknown ||
+      (resolve.fence != 0 && current->fence != resolve.fence)) {
+    return {stale(current, now), {}};
+  }
   Record next = settled(*current, resolve.verdict, now);
   next.fence = fence;
   const Settled outcome = settled_outcome(next);

@@ -243,6 +243,19 @@ TEST(Decide, OnlyUnknownCanBeResolvedAndTheOldOwnerIsFencedOff) {
   }
 }
 
+TEST(Decide, ResolveOfAnEarlierHoldChangesNothing) {
+  const Record unknown = settled(SettleUnknown{"cut"});
+  Resolve resolve;
+  resolve.id = unknown.id;
+  resolve.verdict = completed();
+  resolve.fence = unknown.fence + 1;
+  const auto stale = decide_resolve(&unknown, resolve, 50, 99);
+  EXPECT_EQ(std::get<StaleFence>(stale.outcome).state, State::unknown);
+  EXPECT_FALSE(stale.next);
+  resolve.fence = unknown.fence;
+  EXPECT_TRUE(std::holds_alternative<Settled>(decide_resolve(&unknown, resolve, 50, 99).outcome));
+}
+
 TEST(Decide, ResolveAsUnknownOnlyPutsItOff) {
   const Record unknown = settled(SettleUnknown{"cut", 5});
   Resolve resolve;

@@ -409,7 +409,7 @@ void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
       "oncekey_resolve_one",
       "SELECT done, moment, state::text, due_at, tombstone_ms FROM "
       "(SELECT FROM oncekey.records r WHERE r.scope = $1 AND r.key = $2 "
-      "AND ($12 = 0 OR r.fence = $12) FOR UPDATE) held CROSS JOIN LATERAL "
+      "AND ($12::bigint = 0 OR r.fence = $12) FOR UPDATE) held CROSS JOIN LATERAL "
       "oncekey.resolve_one($1, $2, $3, $4::text::oncekey.state, $5, $6, "
       "$7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10::text::text[], $11)",
       parameters, deadline);

@@ -230,6 +230,25 @@ TEST_P(Transitions, ReconciliationSettlesUnknown) {
   EXPECT_EQ(get("later")->reconcile_after, now_ + 9'000);
 }
 
+TEST_P(Transitions, WhatWasFoundOutAboutOneHoldSettlesNoLaterOne) {
+  lose("a");
+  Resolve resolve;
+  resolve.id = {"tenant", "a"};
+  resolve.fence = get("a")->fence;
+  resolve.verdict = SettleFailed{"the provider does not know it"};
+  expect<Settled>(apply(resolve));
+  lose("a");  // the retry ran, and its outcome is unknown as well
+  EXPECT_EQ(expect<StaleFence>(apply(resolve)).state, State::unknown);
+  EXPECT_EQ(get("a")->attempt, 2u);
+
+  resolve.fence = get("a")->fence;
+  resolve.verdict = SettleUnknown{"the provider is down", 9'000};
+  expect<Settled>(apply(resolve));
+  EXPECT_EQ(expect<StaleFence>(apply(resolve)).state, State::unknown) << "a fence is used once";
+  resolve.id.key = "absent";
+  EXPECT_EQ(expect<StaleFence>(apply(resolve)).state, std::nullopt);
+}
+
 TEST_P(Transitions, OperationsOfOneBatchSeeEachOther) {
   Operation first(reserve_of("a"));
   Operation second(reserve_of("a"));
