@@ -245,7 +245,8 @@ TEST_F(SqlPrivilegesTest, CallersSearchPathDoesNotMatter) {
 TEST_F(SqlPrivilegesTest, GatewayWithTheDocumentedGrantsWorks) {
   first_.query(
       "GRANT USAGE ON SCHEMA oncekey TO sql_app;"
-      "GRANT SELECT, INSERT, UPDATE, DELETE ON oncekey.records, oncekey.holds TO sql_app;"
+      "GRANT SELECT, INSERT, UPDATE, DELETE ON oncekey.records, oncekey.holds,"
+      " oncekey.workflows TO sql_app;"
       "GRANT SELECT, INSERT ON oncekey.settings TO sql_app;"
       "GRANT SELECT ON oncekey.migrations TO sql_app;"
       "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA oncekey TO sql_app");
