@@ -185,12 +185,11 @@ bool Service::read(Post& post) {
 
 template <class Work>
 void Service::run(Post& post, Work work) {
-  if (!post.key.empty()) post.response.set_header("Idempotency-Key", post.key);
   if (post.key.empty()) {
-    if (fails_before(post)) return;
-    work();
-    return fail_after(post);
+    begin(post, work);
+    return fail(post);
   }
+  post.response.set_header("Idempotency-Key", post.key);
   if (!hold(post.key)) {
     post.response.set_header("Retry-After", "1");
     return send_error(post.response, 409, "idempotency_error", "idempotency_key_in_use",
@@ -201,19 +200,25 @@ void Service::run(Post& post, Work work) {
     const std::string& key;
     ~Release() { service.release(key); }
   };
-  bool goes_on = false;
   {
     const Release release{*this, post.key};
     post.faulty = !post.faults.any_of_the_connection() || post.faults.always ||
                   ledger_.is_first_try(post.key);
-    goes_on = !fails_before(post);
-    if (goes_on) run_alone(post, work);
+    begin(post, [&] { work_once(post, work); });
   }
-  if (goes_on) fail_after(post);
+  // Only now, so that a caller who sees the connection break finds the key free.
+  fail(post);
 }
 
 template <class Work>
-void Service::run_alone(Post& post, Work work) {
+void Service::begin(const Post& post, Work work) {
+  const Faults& faults = post.faults;
+  if (post.faulty && faults.slow.count() > 0) std::this_thread::sleep_for(faults.slow);
+  if (!post.faulty || !(faults.reset_before || faults.error_500)) work();
+}
+
+template <class Work>
+void Service::work_once(Post& post, Work work) {
   const auto kept = ledger_.answer_to(post.key);
   if (!kept) return work();
   if (kept->request != post.request.path + post.body.dump()) {
@@ -237,22 +242,14 @@ void Service::enter(Post& post, Entry entry) {
   send_text(post.response, kept.status, kept.body);
 }
 
-bool Service::fails_before(const Post& post) {
-  if (!post.faulty) return false;
-  if (post.faults.slow.count() > 0) std::this_thread::sleep_for(post.faults.slow);
-  if (post.faults.reset_before) reset_connection(post.request);
-  if (post.faults.error_500)
-    send_error(post.response, 500, "api_error", "fault", "Nothing was done.");
-  return post.faults.reset_before || post.faults.error_500;
-}
-
-void Service::fail_after(const Post& post) {
+void Service::fail(const Post& post) {
+  const Faults& faults = post.faults;
   if (!post.faulty) return;
-  if (post.faults.timeout_after_charge)
-    leave_unanswered(post.request, options_.hang_max, stopping_);
-  if (post.faults.reset_after) reset_connection(post.request);
-  if (post.faults.error_500_after)
+  if (faults.timeout_after_charge) leave_unanswered(post.request, options_.hang_max, stopping_);
+  if (faults.reset_before || faults.reset_after) reset_connection(post.request);
+  if (faults.error_500 || faults.error_500_after) {
     send_error(post.response, 500, "api_error", "fault", "Something went wrong.");
+  }
 }
 
 void Service::find_by_key(const std::string& kind, const httplib::Request& request,

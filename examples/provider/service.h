@@ -50,10 +50,11 @@ class Service {
   template <class Work>
   void run(Post& post, Work work);
   template <class Work>
-  void run_alone(Post& post, Work work);
+  void begin(const Post& post, Work work);
+  template <class Work>
+  void work_once(Post& post, Work work);
   void enter(Post& post, Entry entry);
-  bool fails_before(const Post& post);
-  void fail_after(const Post& post);
+  void fail(const Post& post);
 
   bool hold(const std::string& key);
   void release(const std::string& key);
