@@ -10,7 +10,6 @@
 #include "store/postgres_reserve_sql.h"
 #include "store/postgres_rows.h"
 #include "store/postgres_settle_sql.h"
-#include "store/postgres_text.h"
 
 namespace oncekey::store {
 namespace {
@@ -45,20 +44,6 @@ bool needs_another_session(std::string_view sqlstate) {
 
 bool waited_for_a_lock(const PostgresError& error) {
   return error.sqlstate == "55P03";
-}
-
-// What a settlement that changed nothing met.
-StaleFence stale(std::string_view state, TimestampMs due_at, DurationMs tombstone_ms,
-                 TimestampMs moment) {
-  const auto known = state_from_name(state);
-  if (!known) return {};
-  Record record;
-  record.state = *known;
-  record.tombstone_ms = tombstone_ms;
-  set_due(record, due_at);
-  if (is_gone(record, moment)) return {};
-  age(record, moment);
-  return {.state = record.state};
 }
 
 Settled settled(const Settle& settle, TimestampMs due_at) {
@@ -332,7 +317,7 @@ void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, Deadline deadl
       std::string(
           "SELECT o.taken, o.moment, r.response_status, r.response_schema, "
           "r.response_encoding, r.response_headers, r.response_body, ") +
-      record_columns +
+      postgres_record_columns +
       " FROM oncekey.reserve_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) o, "
       "LATERAL (SELECT (o.record).*) r";
   bool in_doubt = false;
@@ -384,8 +369,8 @@ void PostgresEngine::explain(Op& op, Operation& operation, Deadline deadline) {
   } else if (rows->boolean(0, 1)) {
     settle_all({&operation}, deadline);
   } else {
-    op.outcome =
-        stale(rows->bytes(0, 3), rows->timestamp(0, 4), rows->integer(0, 5), rows->timestamp(0, 2));
+    op.outcome = stale_fence(rows->bytes(0, 3), rows->timestamp(0, 4), rows->integer(0, 5),
+                             rows->timestamp(0, 2));
   }
 }
 
@@ -432,8 +417,8 @@ void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
     const bool completed = std::holds_alternative<SettleCompleted>(resolve.verdict);
     resolve.outcome = Settled{completed ? rows->timestamp(0, 3) : 0};
   } else {
-    resolve.outcome =
-        stale(rows->bytes(0, 2), rows->timestamp(0, 3), rows->integer(0, 4), rows->timestamp(0, 1));
+    resolve.outcome = stale_fence(rows->bytes(0, 2), rows->timestamp(0, 3), rows->integer(0, 4),
+                                  rows->timestamp(0, 1));
   }
 }
 
@@ -445,7 +430,7 @@ void PostgresEngine::execute(Get& get, Deadline deadline) {
       std::string(
           "SELECT oncekey.clock(), r.response_status, r.response_schema, "
           "r.response_encoding, r.response_headers, r.response_body, ") +
-      record_columns + " FROM oncekey.records r WHERE r.scope = $1 AND r.key = $2";
+      postgres_record_columns + " FROM oncekey.records r WHERE r.scope = $1 AND r.key = $2";
   auto rows = call("oncekey_get", sql, parameters, deadline);
   if (!rows) {
     get.outcome = unavailable(rows.error());

@@ -7,25 +7,14 @@
 #include <cstring>
 #include <map>
 
+#include "transaction/postgres_text.h"
+
 namespace oncekey::store {
 namespace {
 
+using transaction::one_line;
 using Clock = std::chrono::steady_clock;
 using Deadline = PostgresConnection::Deadline;
-
-// One line: libpq's messages have several, and end in a line feed.
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    if (c == '\n') {
-      if (!line.empty() && line.back() != ' ') line += "; ";
-    } else if (c != '\t') {
-      line.push_back(c);
-    }
-  }
-  while (!line.empty() && (line.back() == ' ' || line.back() == ';')) line.pop_back();
-  return line;
-}
 
 // False: the deadline passed.
 bool wait_for(int socket, short events, Deadline deadline) {
@@ -244,18 +233,11 @@ Result<PostgresResult, PostgresError> PostgresConnection::call(const std::string
     if (!prepared) return prepared.error();
     prepared_.push_back(name);
   }
-  const int count = static_cast<int>(parameters.values_.size());
-  std::vector<const char*> values;
-  std::vector<int> lengths, formats(parameters.values_.size(), 1);
-  for (int i = 0; i < count; ++i) {
-    const std::string& value = parameters.values_[static_cast<std::size_t>(i)];
-    const bool is_null = parameters.nulls_[static_cast<std::size_t>(i)];
-    values.push_back(is_null ? nullptr : value.data());
-    lengths.push_back(static_cast<int>(value.size()));
-  }
-  return answer(PQsendQueryPrepared(connection_.get(), name.c_str(), count, values.data(),
-                                    lengths.data(), formats.data(), 1),
-                deadline);
+  const PostgresParameters::View view = parameters.view();
+  return answer(
+      PQsendQueryPrepared(connection_.get(), name.c_str(), view.count(), view.values.data(),
+                          view.lengths.data(), view.formats.data(), 1),
+      deadline);
 }
 
 }  // namespace oncekey::store

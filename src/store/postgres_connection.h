@@ -13,6 +13,7 @@
 
 #include "oncekey/record.h"
 #include "oncekey/result.h"
+#include "transaction/postgres_values.h"
 
 namespace oncekey::store {
 
@@ -27,65 +28,8 @@ struct PostgresError {
   std::string message;   // for operators; one line, without statement or parameters
 };
 
-// Parameters and results are in PostgreSQL's binary format.
-class PostgresResult {
- public:
-  explicit PostgresResult(PGresult* result) : result_(result) {}
-
-  int rows() const { return PQntuples(result_.get()); }
-  bool is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) == 1; }
-  std::string_view bytes(int row, int column) const {
-    return {PQgetvalue(result_.get(), row, column),
-            static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
-  }
-  std::int64_t integer(int row, int column) const;   // int2, int4 or int8; null: 0
-  bool boolean(int row, int column) const;           // null: false
-  TimestampMs timestamp(int row, int column) const;  // timestamptz; null: 0
-
- private:
-  struct Clear {
-    void operator()(PGresult* result) const { PQclear(result); }
-  };
-  std::unique_ptr<PGresult, Clear> result_;
-};
-
-// The values of one call, in order. Arrays are built row by row.
-class PostgresParameters {
- public:
-  void text(std::string_view value);
-  void bytes(std::string_view value);
-  void integer(std::int64_t value);  // int8
-  void null();
-
-  class Array {
-   public:
-    void text(std::string_view value) { element(value); }
-    void bytes(std::string_view value) { element(value); }
-    void small(std::int16_t value);    // int2
-    void integer(std::int32_t value);  // int4
-    void big(std::int64_t value);      // int8
-    void null();
-    std::size_t size() const { return count_; }
-
-   private:
-    friend class PostgresParameters;
-    void element(std::string_view value);
-
-    std::string data_;
-    std::uint32_t count_ = 0;
-    bool has_null_ = false;
-  };
-  // What the elements are, as PostgreSQL numbers its types.
-  enum class Element : std::uint32_t { bytea = 17, int8 = 20, int2 = 21, int4 = 23, text = 25 };
-  void array(const Array& elements, Element type);
-
- private:
-  friend class PostgresConnection;
-  void value(std::string bytes, bool is_null = false);
-
-  std::vector<std::string> values_;
-  std::vector<bool> nulls_;
-};
+using transaction::PostgresParameters;
+using transaction::PostgresResult;
 
 class PostgresConnection {
  public:

@@ -5,7 +5,6 @@
 #include "boundary/execution.h"
 #include "store/postgres.h"
 #include "store/postgres_rows.h"
-#include "store/postgres_text.h"
 
 namespace oncekey::store {
 namespace {
@@ -32,7 +31,7 @@ std::string place_of(State state) {
 }
 
 std::string listing_statement(const List& list) {
-  std::string sql = std::string("SELECT oncekey.clock(), ") + record_columns +
+  std::string sql = std::string("SELECT oncekey.clock(), ") + postgres_record_columns +
                     " FROM oncekey.records r WHERE (r.scope, r.key) > ($1, $2)"
                     " AND ($3::text IS NULL OR r.scope = $3)"
                     " AND NOT oncekey.is_gone(r.state, r.due_at, r.tombstone_ms, $4)";

@@ -1,13 +1,25 @@
-// Operations as parameters of the functions in sql/0001_records.sql, and their rows as records.
+// Batches of operations as parameters of postgres_reserve.sql and postgres_settle.sql.
 #pragma once
-
-#include <optional>
-#include <string>
 
 #include "oncekey/store.h"
 #include "store/postgres_connection.h"
+#include "transaction/postgres_record.h"
+#include "transaction/postgres_text.h"
 
 namespace oncekey::store {
+
+using transaction::append_verdict;
+using transaction::fingerprint_bytes;
+using transaction::fingerprint_from;
+using transaction::from_postgres_text;
+using transaction::postgres_record_columns;
+using transaction::record_from;
+using transaction::response_from;
+using transaction::set_due;
+using transaction::stale_fence;
+using transaction::state_from_name;
+using transaction::state_name;
+using transaction::to_postgres_text;
 
 // Parameters of postgres_reserve.sql.
 class ReserveRows {
@@ -35,24 +47,5 @@ class SettleRows {
   PostgresParameters::Array scopes_, keys_, fences_, states_, errors_, delays_, statuses_, schemas_,
       encodings_, headers_, bodies_;
 };
-
-// One verdict as parameters: state, error, delay, status, schema, encoding, headers, body.
-void append_verdict(PostgresParameters& parameters, const Verdict& verdict);
-
-std::string_view state_name(const Verdict& verdict);
-std::optional<State> state_from_name(std::string_view name);
-
-std::string fingerprint_bytes(const Fingerprint& fingerprint);
-Fingerprint fingerprint_from(std::string_view bytes);
-
-// The time that a record's state gives meaning to.
-void set_due(Record& record, TimestampMs due_at);
-
-// The answer in six columns from `first`: status, schema, encoding, headers, body. Null: none.
-std::shared_ptr<const StoredResponse> response_from(const PostgresResult& rows, int row, int first);
-
-// A whole record as `record_columns` selects it, without id and response when they are left out.
-extern const char* const record_columns;
-Record record_from(const PostgresResult& rows, int row, int first);
 
 }  // namespace oncekey::store

@@ -1,8 +1,8 @@
-#include "store/postgres_text.h"
+#include "transaction/postgres_text.h"
 
 #include <gtest/gtest.h>
 
-namespace oncekey::store {
+namespace oncekey::transaction {
 namespace {
 
 TEST(PostgresText, ReadableTextStaysAsItIs) {
@@ -37,4 +37,4 @@ TEST(PostgresText, HeadersAreQuoted) {
 }
 
 }  // namespace
-}  // namespace oncekey::store
+}  // namespace oncekey::transaction

@@ -7,15 +7,18 @@
 
 #include "oncekey/record.h"
 
-namespace oncekey::store {
+namespace oncekey::transaction {
 
 // Valid UTF-8 stays readable: only a backslash is doubled. Every byte that is not part of valid
 // UTF-8, and zero, becomes a backslash and three octal digits. No two inputs give the same text.
 std::string to_postgres_text(std::string_view bytes);
 std::string from_postgres_text(std::string_view text);
 
+// What libpq says has several lines, and ends in a line feed: as one line, for logs and answers.
+std::string one_line(std::string_view message);
+
 // Headers as the literal of a text[] (name, value, name, value, …), and from its binary form.
 std::string headers_literal(const std::vector<Header>& headers);
 std::vector<Header> headers_from_array(std::string_view binary);
 
-}  // namespace oncekey::store
+}  // namespace oncekey::transaction

@@ -1,8 +1,8 @@
-#include "store/postgres_text.h"
+#include "transaction/postgres_text.h"
 
 #include <cstdint>
 
-namespace oncekey::store {
+namespace oncekey::transaction {
 namespace {
 
 unsigned char byte_at(std::string_view text, std::size_t i) {
@@ -101,6 +101,19 @@ std::string from_postgres_text(std::string_view text) {
   return bytes;
 }
 
+std::string one_line(std::string_view message) {
+  std::string line;
+  for (const char c : message) {
+    if (c == '\n') {
+      if (!line.empty() && line.back() != ' ') line += "; ";
+    } else if (c != '\t') {
+      line.push_back(c);
+    }
+  }
+  while (!line.empty() && (line.back() == ' ' || line.back() == ';')) line.pop_back();
+  return line;
+}
+
 std::string headers_literal(const std::vector<Header>& headers) {
   std::string literal = "{";
   auto add = [&](std::string_view bytes) {
@@ -128,4 +141,4 @@ std::vector<Header> headers_from_array(std::string_view binary) {
   return headers;
 }
 
-}  // namespace oncekey::store
+}  // namespace oncekey::transaction

@@ -3,9 +3,9 @@
 #include <array>
 
 #include "oncekey/assert.h"
-#include "store/postgres_connection.h"
+#include "transaction/postgres_values.h"
 
-namespace oncekey::store {
+namespace oncekey::transaction {
 namespace {
 
 // PostgreSQL counts its microseconds from 2000-01-01.
@@ -44,6 +44,16 @@ TimestampMs PostgresResult::timestamp(int row, int column) const {
 void PostgresParameters::value(std::string bytes, bool is_null) {
   values_.push_back(std::move(bytes));
   nulls_.push_back(is_null);
+}
+
+PostgresParameters::View PostgresParameters::view() const {
+  View view;
+  view.formats.assign(values_.size(), 1);
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    view.values.push_back(nulls_[i] ? nullptr : values_[i].data());
+    view.lengths.push_back(static_cast<int>(values_[i].size()));
+  }
+  return view;
 }
 
 void PostgresParameters::text(std::string_view text) {
@@ -108,4 +118,4 @@ void PostgresParameters::Array::null() {
   ++count_;
 }
 
-}  // namespace oncekey::store
+}  // namespace oncekey::transaction
