@@ -28,6 +28,7 @@ struct Claimed {
   Message message;            // its key is never empty
   TimestampMs created_at = 0;
   std::string provider_id;  // recorded by an earlier attempt; "": none
+  bool taken_over = false;  // an earlier claim ran out without an outcome
 };
 
 struct Delivered {
@@ -40,7 +41,11 @@ struct RetryLater {
 struct DeadLetter {
   std::string error;
 };
-struct Released {};  // not tried: the worker is stopping
+// Not tried, and the attempt is given back: the worker is stopping, or has too many for a slow
+// destination.
+struct Released {
+  std::chrono::milliseconds after{0};  // not claimed again before this is over
+};
 
 struct Outcome {
   MessageId id = 0;
