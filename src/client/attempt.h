@@ -1,0 +1,32 @@
+// One request on one connection, blocking, with a deadline and a way to call it off.
+#pragma once
+
+#include <cstddef>
+#include <stop_token>
+#include <string>
+#include <variant>
+
+#include "http/address.h"
+#include "oncekey/client.h"
+
+namespace oncekey::client {
+
+struct NothingSent {
+  std::string error;
+};
+struct NoAnswer {  // something was sent: it may have been executed
+  std::string error;
+};
+using AttemptOutcome = std::variant<ClientAnswer, NothingSent, NoAnswer>;
+
+struct Attempt {
+  const http::HttpUrl& url;
+  const std::string& method;
+  const std::string& bytes;  // the whole request
+  DurationMs timeout_ms;     // without the look-up of a name, which the system bounds
+  std::size_t answer_size_max;
+};
+
+AttemptOutcome perform(const Attempt& attempt, const std::stop_token& stop);
+
+}  // namespace oncekey::client
