@@ -1,0 +1,86 @@
+#include "recovery/prober.h"
+
+#include <future>
+
+namespace oncekey::recovery {
+
+struct Prober::Round {
+  std::size_t running = 0;
+  std::promise<void> done;
+};
+
+Prober::Prober() : thread_([this] { loop_.run(); }) {}
+
+Prober::~Prober() {
+  std::promise<void> closed;
+  loop_.post([&] {
+    clients_.clear();
+    closed.set_value();
+  });
+  closed.get_future().wait();
+  loop_.stop();
+  thread_.join();
+}
+
+std::vector<ProbeAnswer> Prober::ask(const std::vector<ProbeRequest>& requests) {
+  std::vector<ProbeAnswer> answers(requests.size());
+  if (requests.empty()) return answers;
+  Round round;
+  round.running = requests.size();
+  std::future<void> done = round.done.get_future();
+  loop_.post([&] {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      http::spawn(ask_one(requests[i], answers[i], round));
+    }
+  });
+  done.wait();
+  return answers;
+}
+
+void Prober::stop() {
+  loop_.post([this] {
+    stopping_ = true;
+    for (auto& [name, client] : clients_) client->cancel();
+  });
+}
+
+http::Task<void> Prober::ask_one(const ProbeRequest& request, ProbeAnswer& answer, Round& round) {
+  auto destination = http::parse_destination(request.url);
+  if (stopping_) {
+    answer.error = "shutting down";
+  } else if (!destination) {
+    answer.error = destination.error();
+  } else {
+    http::ClientRequest get;
+    get.target = destination->target;
+    get.fields = request.fields;
+    http::Client* client = client_of(request, *destination);
+    http::ClientOutcome outcome = co_await client->send(get);
+    if (auto* answered = std::get_if<http::Answered>(&outcome)) {
+      answer.status = answered->status;
+      answer.headers = std::move(answered->headers);
+      answer.body = std::move(answered->body);
+      answer.body_cut = answered->body_cut;
+    } else if (auto* nothing_sent = std::get_if<http::NothingSent>(&outcome)) {
+      answer.error = nothing_sent->error;
+    } else {
+      answer.error = std::get<http::NoAnswer>(outcome).error;
+    }
+  }
+  if (--round.running == 0) round.done.set_value();
+}
+
+http::Client* Prober::client_of(const ProbeRequest& request, const http::Destination& destination) {
+  std::string name = destination.authority + " " + std::to_string(request.timeout_ms) + " " +
+                     std::to_string(request.response_limit);
+  std::unique_ptr<http::Client>& client = clients_[std::move(name)];
+  if (!client) {
+    http::ClientOptions options;
+    options.timeout_ms = request.timeout_ms;
+    options.response_limit = request.response_limit;
+    client = std::make_unique<http::Client>(loop_, destination, options);
+  }
+  return client.get();
+}
+
+}  // namespace oncekey::recovery
