@@ -6,7 +6,7 @@
 namespace oncekey::workflow {
 namespace {
 
-// What a reservation that was refused comes to. Execute and InFlight are looked at before.
+// What a reservation that was refused comes to.
 std::optional<RunOutcome> refusal(const ReserveOutcome& outcome) {
   struct {
     std::optional<RunOutcome> operator()(const Unavailable& why) const {
@@ -60,8 +60,8 @@ Execution::Entry Execution::enter(const RunRequest& request, Landing& landing) {
       return Ending::commit;
     }
     landing.outcome = refusal(outcome);
-    if (!std::holds_alternative<InFlight>(outcome)) return Ending::roll_back;
-    // Perhaps its owner is dead.
+    if (!std::holds_alternative<OutcomeUnknown>(outcome)) return Ending::roll_back;
+    // What it is for others, a lease that ran out is not for a workflow.
     if (!resume(request.id)) return Ending::roll_back;
     landing.outcome.reset();
     give_up_if_worn_out(landing);
