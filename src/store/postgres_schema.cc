@@ -5,6 +5,7 @@
 
 #include "store/sql/migrations.h"
 #include "store/store_url.h"
+#include "transaction/postgres_schema_version.h"
 
 namespace oncekey::store {
 namespace {
@@ -14,6 +15,8 @@ using Deadline = PostgresConnection::Deadline;
 constexpr int newest_version = std::size(embedded_migrations);
 static_assert(embedded_migrations[newest_version - 1].version == newest_version,
               "migrations are numbered from 1 without a gap");
+static_assert(newest_version == transaction::postgres_schema_version,
+              "the library works with the same schema");
 
 // Any number will do, as long as every build uses the same.
 constexpr const char* take_the_lock = "SELECT pg_advisory_xact_lock(7310868735423112563)";

@@ -2,9 +2,9 @@
 -- (inbox). `oncekey worker` delivers the outbox; docs/outbox.md explains how.
 --
 -- A message that is delivered at once costs three writes: its row, its claim, which touches no index
--- (HOT: no column that a claim changes is indexed), and its end. What waits, what will be tried later
--- and the aggregates each have an index of their own that holds nothing else, so that neither a large
--- backlog of delivered messages nor one of failing ones is in the way.
+-- (HOT: no column that a claim changes is indexed), and its end. What waits, the aggregates and the dead
+-- letters each have an index that holds nothing else, so that a large backlog of delivered messages is
+-- not in the way.
 
 CREATE SEQUENCE oncekey.outbox_claims;  -- numbers of claims, each used once
 
@@ -16,7 +16,7 @@ CREATE TABLE oncekey.outbox (
   delivered_at timestamptz,
   claim        bigint NOT NULL DEFAULT 0,    -- 0: nobody's
   attempt      integer NOT NULL DEFAULT 0,   -- how often it was claimed
-  state        smallint NOT NULL DEFAULT 0,  -- 0 new, 1 tried and due later, 2 dead, 3 delivered
+  state        smallint NOT NULL DEFAULT 0,  -- 0 waiting, claimed or not; 1 dead; 2 delivered
   destination  text NOT NULL,
   message_key  text COLLATE "C" NOT NULL,
   aggregate    text COLLATE "C" NOT NULL DEFAULT '',  -- '': no order
@@ -28,11 +28,10 @@ CREATE TABLE oncekey.outbox (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05,
         autovacuum_analyze_scale_factor = 0.05);
 
-CREATE INDEX outbox_new ON oncekey.outbox (id) WHERE state = 0 AND aggregate = '';
-CREATE INDEX outbox_later ON oncekey.outbox (due_at) WHERE state = 1;
-CREATE INDEX outbox_aggregate ON oncekey.outbox (aggregate, id) WHERE aggregate <> '' AND state < 3;
-CREATE INDEX outbox_dead ON oncekey.outbox (id) WHERE state = 2;
-CREATE INDEX outbox_delivered ON oncekey.outbox (delivered_at) WHERE state = 3;
+CREATE INDEX outbox_due ON oncekey.outbox (due_at, id) WHERE state = 0 AND aggregate = '';
+CREATE INDEX outbox_aggregate ON oncekey.outbox (aggregate, id) WHERE aggregate <> '' AND state < 2;
+CREATE INDEX outbox_dead ON oncekey.outbox (id) WHERE state = 1;
+CREATE INDEX outbox_delivered ON oncekey.outbox (delivered_at) WHERE state = 2;
 
 CREATE TABLE oncekey.inbox (
   received_at timestamptz NOT NULL,
@@ -54,6 +53,23 @@ COMMENT ON TABLE oncekey.inbox IS
 CREATE FUNCTION oncekey.outbox_lock() RETURNS bigint
   LANGUAGE sql IMMUTABLE PARALLEL SAFE
   AS $$ SELECT 6073542931787420211::bigint $$;
+
+-- Before a worker sleeps. 1: it may, and has to look for messages once more before it does; 2: it may,
+-- because another one sleeps, and whoever wakes that one wakes both; 0: messages are being written whose
+-- writers will not wake anybody.
+CREATE FUNCTION oncekey.outbox_sleep() RETURNS integer
+  LANGUAGE plpgsql VOLATILE
+  AS $$
+BEGIN
+  IF pg_try_advisory_lock(oncekey.outbox_lock()) THEN
+    RETURN 1;
+  ELSIF pg_try_advisory_lock_shared(oncekey.outbox_lock()) THEN
+    PERFORM pg_advisory_unlock_shared(oncekey.outbox_lock());
+    RETURN 0;
+  END IF;
+  RETURN 2;
+END
+$$;
 
 -- Takes texts as they are stored.
 CREATE FUNCTION oncekey.enqueue_one(the_destination text, the_payload bytea, the_message_key text,
