@@ -15,6 +15,8 @@
 #include "oncekey/key.h"
 #include "oncekey/record.h"
 #include "oncekey/result.h"
+#include "outbox/sink_config.h"
+#include "outbox/worker_config.h"
 
 namespace oncekey::gateway {
 
@@ -78,6 +80,14 @@ struct Timeouts {
   DurationMs grace_ms = 20'000;  // SIGTERM: how long in-flight requests may still take
 };
 
+// `oncekey worker`: what it delivers, and how.
+struct WorkerRole {
+  std::string database;  // postgres://… or sqlite:PATH; "": the store's
+  std::string admin = "127.0.0.1:8082";
+  DurationMs grace_ms = 20'000;  // SIGTERM: how long deliveries under way may still take
+  outbox::WorkerConfig outbox;
+};
+
 struct Config {
   std::string listen = "127.0.0.1:8080";
   std::string admin = "127.0.0.1:8081";
@@ -95,6 +105,8 @@ struct Config {
   TenantConfig tenant;
   Limits limits;
   Timeouts timeouts;
+  WorkerRole worker;
+  std::vector<outbox::SinkConfig> sinks;
   std::vector<RouteConfig> routes;  // first match wins; load_config adds the default one when empty
 };
 

@@ -83,7 +83,12 @@ class Reader {
     for (auto&& [key, node] : table) {
       const std::string name = prefix + std::string(key.str());
       if (place.empty() && name == "route") {
-        read_routes(node);
+        read_list(node, name, "match", "match = \"POST /payments/*\"", draft_.config.routes,
+                  route_settings());
+        continue;
+      }
+      if (place.empty() && name == "sink") {
+        read_list(node, name, "name", "name = \"provider\"", draft_.config.sinks, sink_settings());
         continue;
       }
       const Setting<Target>* known = nullptr;
@@ -143,27 +148,30 @@ class Reader {
     }
   }
 
-  void read_routes(const toml::node& node) {
-    const toml::array* routes = node.as_array();
-    if (routes == nullptr) {
-      error(node.source().begin, "route: expected a list of tables, found " + describe_type(node),
-            "each route starts with [[route]], in double brackets");
+  // Tables in double brackets, each with at least the setting `needed`.
+  template <class Target>
+  void read_list(const toml::node& node, const std::string& kind, std::string_view needed,
+                 const std::string& example, std::vector<Target>& targets,
+                 const std::vector<Setting<Target>>& settings) {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) {
+      error(node.source().begin, kind + ": expected a list of tables, found " + describe_type(node),
+            "each " + kind + " starts with [[" + kind + "]], in double brackets");
       return;
     }
-    for (const toml::node& element : *routes) {
+    for (const toml::node& element : *list) {
       const toml::table* table = element.as_table();
       if (table == nullptr) {
-        error(element.source().begin, "route: expected a table, found " + describe_type(element),
-              "each route starts with [[route]]");
+        error(element.source().begin, kind + ": expected a table, found " + describe_type(element),
+              "each " + kind + " starts with [[" + kind + "]]");
         continue;
       }
-      const std::string place = "route." + std::to_string(draft_.config.routes.size());
+      const std::string place = kind + "." + std::to_string(targets.size());
       note(place, element.source().begin);
-      if (!table->contains("match")) {
-        error(element.source().begin, "match is missing", "match = \"POST /payments/*\"");
+      if (!table->contains(needed)) {
+        error(element.source().begin, std::string(needed) + " is missing", example);
       }
-      RouteConfig& route = draft_.config.routes.emplace_back();
-      read_table(*table, "", place + ".", route, route_settings());
+      read_table(*table, "", place + ".", targets.emplace_back(), settings);
     }
   }
 
@@ -185,10 +193,13 @@ class Reader {
     for (const Setting<RouteConfig>& setting : route_settings()) {
       if (place.empty() && setting.name == name) return "it belongs into a [[route]]";
     }
+    for (const Setting<outbox::SinkConfig>& setting : sink_settings()) {
+      if (place.empty() && setting.name == name) return "it belongs into a [[sink]]";
+    }
     for (const Setting<Config>& setting : gateway_settings()) {
       if (!place.empty() && setting.name == name) return "it must stand before the first [table]";
     }
-    if (place.empty()) names.push_back("route");
+    if (place.empty()) names.insert(names.end(), {"route", "sink"});
     const std::string near = nearest_name(name, names);
     return near.empty() ? "" : "did you mean \"" + near + "\"?";
   }

@@ -5,6 +5,7 @@
 #include "gateway/config_units.h"
 #include "gateway/route_table.h"
 #include "gateway/tenant.h"
+#include "gateway/worker_settings.h"
 #include "http/field.h"
 
 namespace oncekey::gateway {
@@ -193,6 +194,7 @@ Result<LoadedConfig, ConfigErrors> finish_config(ConfigDraft draft, Upstream ups
   if (read_well) {
     rules.check_gateway(upstream);
     for (std::size_t i = 0; i < draft.config.routes.size(); ++i) rules.check_route(i);
+    check_sinks(draft);
     if (draft.config.routes.empty()) {
       draft.config.routes.push_back(default_route());
     } else {

@@ -6,6 +6,7 @@
 #include "gateway/route_pattern.h"
 #include "gateway/setting_checks.h"
 #include "gateway/setting_kinds.h"
+#include "gateway/worker_settings.h"
 
 namespace oncekey::gateway {
 namespace {
@@ -162,7 +163,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 const std::vector<Setting<Config>>& gateway_settings() {
-  static const std::vector<Setting<Config>> settings = make_gateway_settings();
+  static const std::vector<Setting<Config>> settings = [] {
+    std::vector<Setting<Config>> all = make_gateway_settings();
+    for (Setting<Config>& setting : worker_settings()) all.push_back(std::move(setting));
+    return all;
+  }();
   return settings;
 }
 

@@ -1,5 +1,5 @@
 // Every setting by name: how it is read, checked and printed. The file, the environment, the flags
-// and `oncekey check` all go through these two tables, so none of them can know a key the others
+// and `oncekey check` all go through these tables, so none of them can know a key the others
 // do not.
 #pragma once
 
@@ -35,6 +35,7 @@ struct Setting {
 
 const std::vector<Setting<Config>>& gateway_settings();
 const std::vector<Setting<RouteConfig>>& route_settings();
+const std::vector<Setting<outbox::SinkConfig>>& sink_settings();
 
 // As the configuration file has it: true, 16, "24h", ["/a"]. Also valid JSON.
 std::string to_literal(const SettingValue& value);
