@@ -1,15 +1,20 @@
 #include "store/redis.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "boundary/execution.h"
 #include "store/record_codec.h"
+#include "store/redis_group.h"
 #include "store/redis_listing.h"
 #include "store/redis_record.h"
 #include "store/redis_request.h"
 #include "store/redis_settings.h"
+#include "store/redis_sweeper.h"
 
 namespace oncekey::store {
 namespace {
@@ -84,30 +89,79 @@ void RedisEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
 
 void RedisEngine::apply_to_keys(std::span<Operation* const> batch, RedisDeadline deadline) {
   // What is in doubt comes first: a retry of the same key must not meet it.
-  std::vector<RedisDoubt> doubts = options_.doubts->take();
-  std::vector<RedisCommand> commands;
-  commands.reserve(doubts.size() + batch.size());
-  for (const RedisDoubt& doubt : doubts) commands.push_back(withdrawal_of(doubt));
-
+  take_back(deadline);
+  if (steady_clock::now() >= deadline) {
+    for (Operation* operation : batch) refuse(*operation, "Redis: no answer in time");
+    return;
+  }
   std::vector<Request> requests;
   requests.reserve(batch.size());
+  std::unordered_set<std::uint64_t> keys;
+  for (Operation* operation : batch) keys.insert(requests.emplace_back(*this, *operation).hash());
+  if (keys.size() == requests.size()) {
+    run_in_groups(requests, deadline);
+  } else {
+    std::vector<Request*> in_order;
+    for (Request& request : requests) in_order.push_back(&request);
+    run_one_by_one(in_order, deadline);
+  }
+  if (std::exchange(has_to_take_back_, false)) take_back(deadline);
+}
+
+void RedisEngine::run_one_by_one(std::span<Request* const> requests, RedisDeadline deadline) {
+  std::vector<RedisCommand> commands;
+  commands.reserve(requests.size());
   std::unordered_map<std::uint64_t, std::size_t> first_of_key;
-  for (Operation* operation : batch) {
-    const Request& request = requests.emplace_back(*this, *operation);
-    commands.push_back(request.command());
+  for (const Request* request : requests) {
+    commands.push_back(request->command());
     // A server that has lost its scripts would refuse one command for a key and, when another node
     // has brought the scripts back by then, do the next. With their text along, none is refused.
-    const auto [first, is_first] = first_of_key.try_emplace(request.hash(), commands.size() - 1);
+    const auto [first, is_first] = first_of_key.try_emplace(request->hash(), commands.size() - 1);
     if (!is_first) commands[first->second].with_text = commands.back().with_text = true;
   }
   run(commands, deadline);
-  for (std::size_t i = 0; i < doubts.size(); ++i) {
-    if (!commands[i].is_good()) options_.doubts->add(std::move(doubts[i]));
+  for (std::size_t i = 0; i < requests.size(); ++i) requests[i]->understand(commands[i]);
+}
+
+void RedisEngine::run_in_groups(std::span<Request> requests, RedisDeadline deadline) {
+  std::vector<Group> groups;
+  std::vector<Request*> alone;
+  for (Request& request : requests) {
+    const auto kind = group_of(request.operation());
+    if (!kind) {
+      alone.push_back(&request);
+      continue;
+    }
+    // In a cluster the keys of one script are in one slot.
+    const bool anywhere = !router_.url().cluster;
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& open) {
+      return open.kind() == *kind && !open.is_full() &&
+             (anywhere || &open.partition() == &request.partition());
+    });
+    if (group == groups.end()) {
+      groups.emplace_back(*this, *kind, request.partition()).add(request);
+    } else {
+      group->add(request);
+    }
   }
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    requests[i].understand(commands[doubts.size() + i]);
+  std::vector<RedisCommand> commands;
+  commands.reserve(groups.size());
+  for (const Group& group : groups) commands.push_back(group.command());
+  run(commands, deadline);
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i].understand(commands[i], alone);
+  if (!alone.empty()) run_one_by_one(alone, deadline);
+}
+
+std::optional<RedisEngine::GroupKind> RedisEngine::group_of(const Operation& operation) {
+  if (const auto* reserve = std::get_if<Reserve>(&operation)) {
+    if (reserve->tombstone_ms > 0) has_tombstones_ = true;
+    return GroupKind::reserve;
   }
-  if (std::exchange(has_to_take_back_, false)) take_back(deadline);
+  const auto* settle = std::get_if<Settle>(&operation);
+  const bool completes =
+      settle != nullptr && std::holds_alternative<SettleCompleted>(settle->verdict);
+  if (completes && !has_tombstones_) return GroupKind::settle;
+  return {};
 }
 
 void RedisEngine::take_back(RedisDeadline deadline) {
@@ -124,19 +178,18 @@ void RedisEngine::take_back(RedisDeadline deadline) {
 void RedisEngine::apply_to_many(Operation& operation, RedisDeadline deadline) {
   take_back(deadline);
   if (auto* list = std::get_if<List>(&operation)) Listing(*this, deadline).fill(*list);
-  if (auto* to_sweep = std::get_if<Sweep>(&operation)) sweep(*to_sweep, deadline);
+  if (auto* sweep = std::get_if<Sweep>(&operation)) Sweeper(*this, deadline).fill(*sweep);
   if (auto* to_reap = std::get_if<Reap>(&operation)) reap(*to_reap, deadline);
 }
 
-RedisEngine::Due RedisEngine::find_due(std::string RedisPartition::*index, std::size_t limit,
-                                       RedisDeadline deadline) {
+RedisEngine::Due RedisEngine::find_due(std::size_t limit, RedisDeadline deadline) {
   Due due;
   std::vector<RedisCommand> commands;
   for (std::size_t i = 0; i < redis_partitions; ++i) {
     const RedisPartition& partition = keys_[(first_partition_ + i) % redis_partitions];
     RedisCommand command = command_of(scripts_.due, partition);
     command.word("1");
-    command.word(partition.*index);
+    command.word(partition.due);
     command.word(static_cast<std::int64_t>(limit));
     commands.push_back(std::move(command));
   }
@@ -153,37 +206,8 @@ RedisEngine::Due RedisEngine::find_due(std::string RedisPartition::*index, std::
   return due;
 }
 
-void RedisEngine::sweep(Sweep& sweep, RedisDeadline deadline) {
-  Due due = find_due(&RedisPartition::leases, sweep.limit, deadline);
-  std::vector<RedisCommand> commands;
-  for (const std::string& id : due.ids) {
-    const RedisPartition& partition = keys_.of(id);
-    RedisCommand command = command_of(scripts_.sweep, partition);
-    command.word("3");
-    command.word(partition.records + id);
-    command.word(partition.leases);
-    command.word(partition.unknown);
-    command.word(redis_fence(fences_.next()));
-    command.word("the lease ran out");
-    commands.push_back(std::move(command));
-  }
-  run(commands, deadline);
-  std::vector<RecordId> swept;
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    if (!commands[i].is_good()) due.trouble = "Redis: " + commands[i].trouble;
-    if (commands[i].reply.value().integer() != 1) continue;
-    if (auto id = decode_id(due.ids[i])) swept.push_back(std::move(*id));
-  }
-  // What was swept has to be told, whatever else went wrong.
-  if (swept.empty() && !due.trouble.empty()) {
-    sweep.outcome = Unavailable{due.trouble};
-  } else {
-    sweep.outcome = std::move(swept);
-  }
-}
-
 void RedisEngine::reap(Reap& reap, RedisDeadline deadline) {
-  Due due = find_due(&RedisPartition::due, reap.limit, deadline);
+  Due due = find_due(reap.limit, deadline);
   std::vector<RedisCommand> commands;
   for (const std::string& id : due.ids) {
     const RedisPartition& partition = keys_.of(id);
@@ -212,19 +236,20 @@ EngineStats RedisEngine::stats() const {
   const auto deadline = steady_clock::now() + stats_patience;
   std::vector<RedisCommand> commands;
   std::vector<std::uint64_t EngineStats::*> counted;
-  const auto count = [&](const RedisPartition& partition, const std::string& key,
+  const auto count = [&](const RedisPartition& partition, const char* how, const std::string& key,
                          std::uint64_t EngineStats::*into) {
     RedisCommand& command = commands.emplace_back();
     command.slot = partition.slot;
-    command.word("ZCARD");
+    command.word(how);
     command.word(key);
     counted.push_back(into);
   };
   for (const RedisPartition& partition : keys_) {
-    count(partition, partition.leases, &EngineStats::in_progress);
-    count(partition, partition.unknown, &EngineStats::unknown);
-    count(partition, partition.failed, &EngineStats::failed_retryable);
-    count(partition, partition.due, nullptr);
+    count(partition, "ZCARD", partition.unknown, &EngineStats::unknown);
+    count(partition, "ZCARD", partition.failed, &EngineStats::failed_retryable);
+    count(partition, "ZCARD", partition.due, nullptr);
+    count(partition, "EXISTS", partition.holds, nullptr);
+    count(partition, "GET", partition.running, nullptr);
   }
   for (const RedisAddress& server : stats_router_.masters(deadline)) {
     RedisCommand& command = commands.emplace_back();
@@ -236,6 +261,7 @@ EngineStats RedisEngine::stats() const {
   EngineStats stats;
   std::uint64_t keys = 0;
   std::uint64_t indexes = 0;
+  std::int64_t running = 0;  // a partition's own may be below zero
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const auto size = static_cast<std::uint64_t>(commands[i].reply.value().integer());
     const bool is_complete = commands[i].is_good() && commands.size() > counted.size();
@@ -247,9 +273,14 @@ EngineStats RedisEngine::stats() const {
       keys += size;
       continue;
     }
+    const std::string_view text = commands[i].reply.value().text();
+    std::int64_t here = 0;
+    std::from_chars(text.data(), text.data() + text.size(), here);
+    running += here;
     if (counted[i] != nullptr) stats.*counted[i] += size;
-    if (size > 0) ++indexes;
+    if (size > 0 || !text.empty()) ++indexes;
   }
+  stats.in_progress = static_cast<std::uint64_t>(std::max<std::int64_t>(0, running));
   const std::uint64_t others = stats.in_progress + stats.unknown + stats.failed_retryable + indexes;
   stats.settled_estimate = keys > others ? keys - others : 0;
   stats.statements = statements_;
@@ -275,7 +306,7 @@ RedisCommand RedisEngine::withdrawal_of(const RedisDoubt& doubt) const {
   RedisCommand command = command_of(scripts_.withdraw, partition);
   command.word("4");
   command.word(partition.records + id);
-  command.word(partition.leases);
+  command.word(partition.running);
   command.word(partition.failed);
   command.word(partition.due);
   command.word(redis_fence(doubt.fence));

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,22 +41,27 @@ class RedisEngine : public Engine {
 
  private:
   class Request;  // how an operation on one key is asked and understood
+  class Group;    // many of them in one script
+  class Sweeper;  // leases that ran out
   class Listing;  // a page of records
 
   RedisEngine(RedisOptions options, RedisUrl url, EngineInfo info);
 
   void apply_to_keys(std::span<Operation* const> batch, RedisDeadline deadline);
   void apply_to_many(Operation& operation, RedisDeadline deadline);
+  void run_one_by_one(std::span<Request* const> requests, RedisDeadline deadline);
+  void run_in_groups(std::span<Request> requests, RedisDeadline deadline);
+  enum class GroupKind { reserve, settle };
+  std::optional<GroupKind> group_of(const Operation& operation);
   void take_back(RedisDeadline deadline);
 
-  void sweep(Sweep& sweep, RedisDeadline deadline);
   void reap(Reap& reap, RedisDeadline deadline);
-  // The members of an index whose time has come.
+  // What the reaper has to come back for now.
   struct Due {
     std::vector<std::string> ids;  // encoded
     std::string trouble;           // some partitions could not be asked
   };
-  Due find_due(std::string RedisPartition::*index, std::size_t limit, RedisDeadline deadline);
+  Due find_due(std::size_t limit, RedisDeadline deadline);
 
   RedisCommand command_of(const RedisScript& script, const RedisPartition& partition) const;
   RedisCommand withdrawal_of(const RedisDoubt& doubt) const;
@@ -70,6 +76,7 @@ class RedisEngine : public Engine {
   TimestampMs caller_now_ = 0;  // only with Clock::caller
   std::size_t first_partition_ = 0;
   bool has_to_take_back_ = false;
+  bool has_tombstones_ = false;  // since this engine was opened: settling such is not simple
   std::atomic<std::uint64_t> statements_{0};
 
   mutable std::mutex stats_mutex_;

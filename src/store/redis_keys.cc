@@ -9,7 +9,8 @@ RedisKeys::RedisKeys() {
     const std::string prefix = "oncekey:{" + std::to_string(i) + "}:";
     partitions_[i] = {.slot = redis_slot_of(prefix),
                       .records = prefix + "r:",
-                      .leases = prefix + "leases",
+                      .holds = prefix + "holds",
+                      .running = prefix + "running",
                       .unknown = prefix + "unknown",
                       .failed = prefix + "failed",
                       .due = prefix + "due"};

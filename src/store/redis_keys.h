@@ -1,13 +1,15 @@
 // Where records and their indexes are kept in Redis.
 //
 //   oncekey:{17}:r:<id>     one record
-//   oncekey:{17}:leases     in_progress, by the end of the lease
+//   oncekey:{17}:holds      which records were reserved together, by when the first lease ends
+//   oncekey:{17}:running    how many were reserved here and are in progress; the sum of all counts
 //   oncekey:{17}:unknown    unknown, in order of id
 //   oncekey:{17}:failed     failed_retryable, in order of id
 //   oncekey:{17}:due        what the reaper has to come back for, by when
 //
-// 17 is the record's partition: all that one script touches is in one partition, and a partition is
-// in one slot of a cluster. <id> is append_id()'s.
+// 17 is the record's partition. A partition is in one slot of a cluster, and there all that one
+// script touches is in one partition. A server alone may have the records of many partitions in one
+// script; their hold and their count are then in that of the first. <id> is append_id()'s.
 #pragma once
 
 #include <array>
@@ -26,7 +28,8 @@ inline constexpr std::size_t redis_partitions = 64;
 struct RedisPartition {
   int slot = 0;
   std::string records;  // prefix of the records' keys
-  std::string leases;
+  std::string holds;
+  std::string running;
   std::string unknown;
   std::string failed;
   std::string due;

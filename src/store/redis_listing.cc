@@ -5,6 +5,7 @@
 #include "boundary/decide.h"
 #include "boundary/execution.h"
 #include "store/record_codec.h"
+#include "store/redis_hold.h"
 #include "store/redis_record.h"
 
 namespace oncekey::store {
@@ -48,7 +49,7 @@ void RedisEngine::Listing::fill(List& list) {
 bool RedisEngine::Listing::find_candidates(const List& list) {
   if (list.state == State::unknown) return find_in_order(&RedisPartition::unknown);
   if (list.state == State::failed_retryable) return find_in_order(&RedisPartition::failed);
-  if (list.state == State::in_progress) return find_leases();
+  if (list.state == State::in_progress) return find_held();
   return find_everywhere();
 }
 
@@ -93,19 +94,21 @@ bool RedisEngine::Listing::find_in_order(std::string RedisPartition::*index) {
   return true;
 }
 
-bool RedisEngine::Listing::find_leases() {
+bool RedisEngine::Listing::find_held() {
   std::vector<Cursor> cursors;
   for (const RedisPartition& partition : engine_.keys_) {
     Cursor& cursor = cursors.emplace_back();
     cursor.start.slot = partition.slot;
     cursor.start.word("ZSCAN");
-    cursor.start.word(partition.leases);
+    cursor.start.word(partition.holds);
     append_word(cursor.after, "COUNT");
     append_word(cursor.after, scan_count);
     cursor.after_count = 2;
   }
   return walk(std::move(cursors), [this](RedisValue elements) {
-    for (std::size_t i = 0; i < elements.size(); i += 2) consider(elements[i].text());
+    for (std::size_t i = 0; i < elements.size(); i += 2) {
+      for (const std::string_view id : ids_in_hold(elements[i].text())) consider(id);
+    }
   });
 }
 

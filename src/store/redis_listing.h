@@ -1,8 +1,8 @@
 // Pages of records in order of id, although Redis keeps them in no order.
 //
-// unknown and failed_retryable have an index in order of id. in_progress has one by lease, as long
-// as there is work under way. The rest is found by going through all keys: slow with many millions,
-// and then refused rather than cut short.
+// unknown and failed_retryable have an index in order of id. in_progress is found
+// through the holds, as long as there is work under way. The rest is found by going through all
+// keys: slow with many millions, and then refused rather than cut short.
 #pragma once
 
 #include <set>
@@ -23,7 +23,7 @@ class RedisEngine::Listing {
   void consider(std::string_view id);
   bool find_candidates(const List& list);
   bool find_in_order(std::string RedisPartition::*index);
-  bool find_leases();
+  bool find_held();
   bool find_everywhere();
   // Asks all cursors together until each is at its end. `take` gets the elements of one answer.
   struct Cursor {

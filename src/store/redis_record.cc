@@ -24,6 +24,10 @@ std::int64_t read_time(ByteReader& in) {
   return static_cast<std::int64_t>(read_number(in, 6));
 }
 
+void append_number(std::string& out, std::uint64_t number, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i, number >>= 8) out.push_back(static_cast<char>(number));
+}
+
 bool is_state(std::uint8_t number) {
   return number >= static_cast<std::uint8_t>(State::in_progress) &&
          number <= static_cast<std::uint8_t>(State::expired);
@@ -49,6 +53,33 @@ std::string redis_request(const Reserve& reserve) {
   out.text(reserve.method);
   out.text(reserve.path);
   out.text(reserve.owner);
+  return bytes;
+}
+
+std::string redis_start_in_progress(Fence fence) {
+  std::string bytes;
+  bytes.push_back(static_cast<char>(layout));
+  bytes.push_back(static_cast<char>(State::in_progress));
+  bytes += redis_fence(fence);
+  return bytes;
+}
+
+std::string redis_head_before_times(const Reserve& reserve, Fence fence) {
+  std::string bytes = redis_start_in_progress(fence);
+  bytes += redis_fingerprint(reserve.fingerprint);
+  append_number(bytes, 1, 4);  // attempt
+  append_number(bytes, static_cast<std::uint64_t>(reserve.retention_ms), 6);
+  append_number(bytes, static_cast<std::uint64_t>(reserve.tombstone_ms), 6);
+  return bytes;
+}
+
+std::string redis_rest_after_times(const Reserve& reserve) {
+  const std::string request = redis_request(reserve);
+  std::string bytes;
+  append_number(bytes, request.size(), 3);
+  append_number(bytes, 0, 3);  // no recovery point
+  append_number(bytes, 0, 3);  // no error
+  bytes += request;
   return bytes;
 }
 

@@ -18,4 +18,10 @@ std::string redis_fence(Fence fence);
 std::string redis_fingerprint(const Fingerprint& fingerprint);
 std::string redis_request(const Reserve& reserve);
 
+// A new record in progress, but for its times, which the server adds in between.
+std::string redis_head_before_times(const Reserve& reserve, Fence fence);
+std::string redis_rest_after_times(const Reserve& reserve);
+// What a record in progress under that fence begins with.
+std::string redis_start_in_progress(Fence fence);
+
 }  // namespace oncekey::store

@@ -3,6 +3,7 @@
 #include "boundary/decide.h"
 #include "boundary/execution.h"
 #include "store/record_codec.h"
+#include "store/redis_hold.h"
 #include "store/redis_record.h"
 
 namespace oncekey::store {
@@ -38,8 +39,7 @@ std::optional<Unchanged> unchanged(RedisValue now, RedisValue value, const Recor
   return read;
 }
 
-bool was_changed(const RedisCommand& answered) {
-  const RedisValue reply = answered.reply.value();
+bool was_changed(RedisValue reply) {
   return reply[0].is_integer() && reply[0].integer() == 1;
 }
 
@@ -77,19 +77,22 @@ void RedisEngine::Request::begin(RedisCommand& command,
                                  std::initializer_list<std::string_view> indexes) const {
   command.must_be_replicated = !std::holds_alternative<Get>(operation_);
   command.word(static_cast<std::int64_t>(1 + indexes.size()));
-  command.word(partition_->records + encoded_id_);
+  command.word(record_key());
   for (const std::string_view index : indexes) command.word(index);
 }
 
 void RedisEngine::Request::ask(RedisCommand& command, const Reserve& reserve) const {
   command = engine_.command_of(engine_.scripts_.reserve, *partition_);
-  begin(command, {partition_->leases, partition_->failed, partition_->due});
+  begin(command, {partition_->holds, partition_->running, partition_->failed, partition_->due});
   command.word(redis_fence(fence_));
   command.word(redis_fingerprint(reserve.fingerprint));
   command.word(reserve.lease_ms);
   command.word(reserve.retention_ms);
   command.word(reserve.tombstone_ms);
   command.word(redis_request(reserve));
+  std::string hold = start_hold(fence_);
+  append_to_hold(hold, encoded_id_);
+  command.word(hold);
   command.must_begin_in_time = true;
 }
 
@@ -113,14 +116,14 @@ void RedisEngine::Request::ask_verdict(RedisCommand& command, const Verdict& ver
 
 void RedisEngine::Request::ask(RedisCommand& command, const Settle& settle) const {
   command = engine_.command_of(engine_.scripts_.settle, *partition_);
-  begin(command, {partition_->leases, partition_->unknown, partition_->failed, partition_->due});
+  begin(command, {partition_->running, partition_->unknown, partition_->failed, partition_->due});
   command.word(redis_fence(settle.fence));
   ask_verdict(command, settle.verdict);
 }
 
 void RedisEngine::Request::ask(RedisCommand& command, const Resolve& resolve) const {
   command = engine_.command_of(engine_.scripts_.resolve, *partition_);
-  begin(command, {partition_->leases, partition_->unknown, partition_->failed, partition_->due});
+  begin(command, {partition_->running, partition_->unknown, partition_->failed, partition_->due});
   command.word(redis_fence(fence_));
   ask_verdict(command, resolve.verdict);
   command.word(resolve.fence == 0 ? std::string() : redis_fence(resolve.fence));
@@ -128,7 +131,7 @@ void RedisEngine::Request::ask(RedisCommand& command, const Resolve& resolve) co
 
 void RedisEngine::Request::ask(RedisCommand& command, const Heartbeat& heartbeat) const {
   command = engine_.command_of(engine_.scripts_.heartbeat, *partition_);
-  begin(command, {partition_->leases});
+  begin(command, {});
   command.word(redis_fence(heartbeat.fence));
   command.word(heartbeat.lease_ms);
 }
@@ -150,7 +153,7 @@ void RedisEngine::Request::understand(const RedisCommand& answered) {
     Request& request;
     const RedisCommand& answered;
     void operator()(Reserve& op) const { request.understand(answered, op); }
-    void operator()(Settle& op) const { request.understand(answered, op); }
+    void operator()(Settle& op) const { request.understand(answered, answered.reply.value(), op); }
     void operator()(Resolve& op) const { request.understand(answered, op); }
     void operator()(Heartbeat& op) const { request.understand(answered, op); }
     void operator()(Get& op) const { request.understand(answered, op); }
@@ -161,20 +164,54 @@ void RedisEngine::Request::understand(const RedisCommand& answered) {
   std::visit(understand_it, operation_);
 }
 
+bool RedisEngine::Request::understand_one_of_many(const RedisCommand& answered, RedisValue answer) {
+  constexpr std::int64_t ask_alone = -1;
+  if (answer.is_integer() && answer.integer() == ask_alone) return false;
+  if (answer.is_error()) {
+    refuse(operation_, "Redis: " + std::string(answer.text()));
+  } else if (!answer.is_integer() && !answer.is_array()) {
+    refuse(operation_, not_understood);
+    const bool in_doubt = std::holds_alternative<Reserve>(operation_);
+    if (in_doubt) engine_.options_.doubts->add({*id_, fence_, answered.last_moment});
+  } else if (auto* reserve = std::get_if<Reserve>(&operation_)) {
+    if (answer.is_integer()) {
+      taken(answered, *reserve, 1, answer.integer());
+    } else {
+      not_taken(answered, *reserve, answer);
+    }
+  } else if (auto* settle = std::get_if<Settle>(&operation_)) {
+    if (answer.is_integer()) {
+      settle->outcome = if_replicated(answered, Settled{answer.integer()});
+    } else {
+      understand(answered, answer, *settle);
+    }
+  }
+  return true;
+}
+
 void RedisEngine::Request::understand(const RedisCommand& answered, Reserve& reserve) {
   const RedisValue reply = answered.reply.value();
-  if (was_changed(answered)) {
-    if (!is_replicated(answered)) {
-      reserve.outcome = Unavailable{not_replicated(answered)};
-      // It was done, so it can be taken back at once: nothing can come later.
-      engine_.options_.doubts->add({*id_, fence_, 0});
-      engine_.has_to_take_back_ = true;
-      return;
-    }
-    reserve.outcome =
-        Execute{fence_, static_cast<std::uint32_t>(reply[1].integer()), reply[2].integer()};
+  if (was_changed(reply)) {
+    taken(answered, reserve, static_cast<std::uint32_t>(reply[1].integer()), reply[2].integer());
+  } else {
+    not_taken(answered, reserve, reply);
+  }
+}
+
+void RedisEngine::Request::taken(const RedisCommand& answered, Reserve& reserve,
+                                 std::uint32_t attempt, TimestampMs locked_until) {
+  if (!is_replicated(answered)) {
+    reserve.outcome = Unavailable{not_replicated(answered)};
+    // It was done, so it can be taken back at once: nothing can come later.
+    engine_.options_.doubts->add({*id_, fence_, 0});
+    engine_.has_to_take_back_ = true;
     return;
   }
+  reserve.outcome = Execute{fence_, attempt, locked_until};
+}
+
+void RedisEngine::Request::not_taken(const RedisCommand& answered, Reserve& reserve,
+                                     RedisValue reply) {
   const auto found = unchanged(reply[1], reply[2], *id_);
   if (!found || !found->record) {
     reserve.outcome = Unavailable{not_understood};
@@ -192,44 +229,52 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Reserve& res
 }
 
 template <class Op, class Decide>
-void RedisEngine::Request::understand_change(const RedisCommand& answered, Op& operation,
-                                             const Decide& decide) {
-  const RedisValue reply = answered.reply.value();
-  SettleOutcome outcome;
-  if (was_changed(answered)) {
-    outcome = Settled{reply[1].integer()};
+void RedisEngine::Request::understand_change(const RedisCommand& answered, RedisValue reply,
+                                             Op& operation, const Decide& decide) {
+  if (was_changed(reply)) {
+    operation.outcome = if_replicated(answered, Settled{reply[1].integer()});
+    return;
+  }
+  const auto found = unchanged(reply[1], reply[2], *id_);
+  if (!found) {
+    operation.outcome = Unavailable{not_understood};
+    return;
+  }
+  SettleDecision decision = decide(found->record ? &*found->record : nullptr, found->now);
+  if (decision.next) {
+    operation.outcome = Unavailable{not_understood};
   } else {
-    const auto found = unchanged(reply[1], reply[2], *id_);
-    if (!found) {
-      operation.outcome = Unavailable{not_understood};
-      return;
-    }
-    SettleDecision decision = decide(found->record ? &*found->record : nullptr, found->now);
-    outcome = std::move(decision.outcome);
-    if (decision.next) outcome = Unavailable{not_understood};
+    operation.outcome = if_replicated(answered, std::move(decision.outcome));
   }
-  if (std::holds_alternative<Settled>(outcome) && !is_replicated(answered)) {
-    outcome = Unavailable{not_replicated(answered)};
-  }
-  operation.outcome = std::move(outcome);
 }
 
-void RedisEngine::Request::understand(const RedisCommand& answered, Settle& settle) {
-  understand_change(answered, settle, [&](const Record* current, TimestampMs now) {
+SettleOutcome RedisEngine::Request::if_replicated(const RedisCommand& answered,
+                                                  SettleOutcome outcome) const {
+  if (std::holds_alternative<Settled>(outcome) && !is_replicated(answered)) {
+    return Unavailable{not_replicated(answered)};
+  }
+  return outcome;
+}
+
+void RedisEngine::Request::understand(const RedisCommand& answered, RedisValue reply,
+                                      Settle& settle) {
+  understand_change(answered, reply, settle, [&](const Record* current, TimestampMs now) {
     return decide_settle(current, settle, now);
   });
 }
 
 void RedisEngine::Request::understand(const RedisCommand& answered, Resolve& resolve) {
-  understand_change(answered, resolve, [&](const Record* current, TimestampMs now) {
-    return decide_resolve(current, resolve, now, fence_);
-  });
+  understand_change(answered, answered.reply.value(), resolve,
+                    [&](const Record* current, TimestampMs now) {
+                      return decide_resolve(current, resolve, now, fence_);
+                    });
 }
 
 void RedisEngine::Request::understand(const RedisCommand& answered, Heartbeat& heartbeat) {
-  understand_change(answered, heartbeat, [&](const Record* current, TimestampMs now) {
-    return decide_heartbeat(current, heartbeat, now);
-  });
+  understand_change(answered, answered.reply.value(), heartbeat,
+                    [&](const Record* current, TimestampMs now) {
+                      return decide_heartbeat(current, heartbeat, now);
+                    });
 }
 
 void RedisEngine::Request::understand(const RedisCommand& answered, Get& get) {

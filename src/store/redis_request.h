@@ -14,8 +14,16 @@ class RedisEngine::Request {
 
   // Of the id, so that two requests for one key are noticed.
   std::uint64_t hash() const { return hash_; }
+  const Operation& operation() const { return operation_; }
+  const std::string& encoded_id() const { return encoded_id_; }
+  const RedisPartition& partition() const { return *partition_; }
+  std::string record_key() const { return partition_->records + encoded_id_; }
+  Fence fence() const { return fence_; }
+
   RedisCommand command() const;
   void understand(const RedisCommand& answered);
+  // Its part of what a group's script answered. False: it has to be asked by itself.
+  bool understand_one_of_many(const RedisCommand& answered, RedisValue answer);
 
  private:
   void ask(RedisCommand& command, const Reserve& reserve) const;
@@ -25,12 +33,17 @@ class RedisEngine::Request {
   void ask(RedisCommand& command, const Get& get) const;
 
   void understand(const RedisCommand& answered, Reserve& reserve);
-  void understand(const RedisCommand& answered, Settle& settle);
+  void taken(const RedisCommand& answered, Reserve& reserve, std::uint32_t attempt,
+             TimestampMs locked_until);
+  void not_taken(const RedisCommand& answered, Reserve& reserve, RedisValue reply);
+  void understand(const RedisCommand& answered, RedisValue reply, Settle& settle);
   void understand(const RedisCommand& answered, Resolve& resolve);
   void understand(const RedisCommand& answered, Heartbeat& heartbeat);
   void understand(const RedisCommand& answered, Get& get);
   template <class Op, class Decide>
-  void understand_change(const RedisCommand& answered, Op& operation, const Decide& decide);
+  void understand_change(const RedisCommand& answered, RedisValue reply, Op& operation,
+                         const Decide& decide);
+  SettleOutcome if_replicated(const RedisCommand& answered, SettleOutcome outcome) const;
 
   void begin(RedisCommand& command, std::initializer_list<std::string_view> indexes) const;
   void ask_verdict(RedisCommand& command, const Verdict& verdict) const;

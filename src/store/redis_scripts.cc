@@ -7,12 +7,15 @@
 #include "store/lua/due_lua.h"
 #include "store/lua/get_lua.h"
 #include "store/lua/heartbeat_lua.h"
+#include "store/lua/held_lua.h"
 #include "store/lua/reap_lua.h"
 #include "store/lua/record_lua.h"
 #include "store/lua/reserve_lua.h"
+#include "store/lua/reserve_many_lua.h"
 #include "store/lua/resolve_lua.h"
 #include "store/lua/server_clock_lua.h"
 #include "store/lua/settle_lua.h"
+#include "store/lua/settle_many_lua.h"
 #include "store/lua/sweep_lua.h"
 #include "store/lua/verdict_lua.h"
 #include "store/lua/withdraw_lua.h"
@@ -57,6 +60,9 @@ RedisScripts::RedisScripts(Clock clock) {
   sweep = script(6, "sweep", start + std::string(sweep_lua));
   reap = script(7, "reap", start + std::string(reap_lua));
   withdraw = script(8, "withdraw", start + std::string(withdraw_lua));
+  reserve_many = script(9, "reserve_many", start + std::string(reserve_many_lua));
+  settle_many = script(10, "settle_many", start + std::string(settle_many_lua));
+  held = script(11, "held", start + std::string(held_lua));
 }
 
 }  // namespace oncekey::store

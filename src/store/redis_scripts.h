@@ -1,4 +1,5 @@
-// The scripts of lua/, put together: the clock, how records look, and one operation each.
+// The scripts of lua/, put together: the clock, how records look, and one operation each, or many
+// of a kind.
 #pragma once
 
 #include "store/redis_command.h"
@@ -21,6 +22,9 @@ struct RedisScripts {
   RedisScript sweep;
   RedisScript reap;
   RedisScript withdraw;
+  RedisScript reserve_many;
+  RedisScript settle_many;
+  RedisScript held;
 };
 
 }  // namespace oncekey::store

@@ -255,7 +255,7 @@ TEST(Redis, ForeignValuesAreUnavailableAndNothingIsLeftBehind) {
   RedisServer server;
   const auto engine = engine_on(server.url());
   complete(*engine, "a");
-  for (const std::string key : {"oncekey:{1}:leases", "oncekey:{2}:leases"}) {
+  for (const std::string key : {"oncekey:{1}:holds", "oncekey:{2}:holds"}) {
     server.command({"SET", key, "foreign"});
   }
   int refused = 0;
@@ -266,7 +266,7 @@ TEST(Redis, ForeignValuesAreUnavailableAndNothingIsLeftBehind) {
     ++refused;
   }
   EXPECT_GT(refused, 0);
-  for (const std::string key : {"oncekey:{1}:leases", "oncekey:{2}:leases"}) {
+  for (const std::string key : {"oncekey:{1}:holds", "oncekey:{2}:holds"}) {
     server.command({"DEL", key});
   }
   // What the refused ones had written was in doubt, and has been taken back.

@@ -1,4 +1,4 @@
--- KEYS: record, leases
+-- KEYS: record
 -- ARGV: fence, lease
 -- Returns {1, end of the lease}, or {0, now, head of the record or nothing}.
 local value = redis.call('GET', KEYS[1])
@@ -9,5 +9,4 @@ if r.fence ~= ARGV[1] or r.state ~= IN_PROGRESS then
 end
 r.since = now + tonumber(ARGV[2])
 keep(write(r))
-redis.call('ZADD', KEYS[2], number(r.since), id())
 return {1, r.since}

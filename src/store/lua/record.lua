@@ -9,6 +9,11 @@
 -- records in redis_record.cc; only these scripts write them.
 local HEAD = '<BBc8c33I4I6I6I6I6I6I3I3I3'
 local HEAD_SIZE = 86
+local LAYOUT = 1
+-- Parts of a head, for scripts that take it apart by hand.
+local TIMES = '<I6I6I6'
+local NO_TOMBSTONE, NO_ERROR = string.rep('\0', 6), string.rep('\0', 3)
+local COMPLETED_BYTES = '\1\2'  -- layout and state
 local IN_PROGRESS, COMPLETED, FAILED, UNKNOWN, EXPIRED = 1, 2, 3, 4, 5
 
 local function read(value)
@@ -16,7 +21,7 @@ local function read(value)
   local layout, request_size, recovery_size, error_size
   layout, r.state, r.fence, r.fingerprint, r.attempt, r.retention, r.tombstone, r.created_at,
     r.since, r.expires_at, request_size, recovery_size, error_size = struct.unpack(HEAD, value)
-  if layout ~= 1 then error('a record of a later version') end
+  if layout ~= LAYOUT then error('a record of a later version') end
   local from = HEAD_SIZE + 1
   r.request = string.sub(value, from, from + request_size - 1)
   from = from + request_size
@@ -28,7 +33,7 @@ local function read(value)
 end
 
 local function write(r, answer)
-  return struct.pack(HEAD, 1, r.state, r.fence, r.fingerprint, r.attempt, r.retention,
+  return struct.pack(HEAD, LAYOUT, r.state, r.fence, r.fingerprint, r.attempt, r.retention,
     r.tombstone, r.created_at, r.since, r.expires_at, #r.request, #r.recovery, #r.error)
     .. r.request .. r.recovery .. r.error .. (answer or '')
 end
@@ -51,7 +56,7 @@ local function id()
 end
 
 -- Writes come in this order everywhere: first the record, which a full server may refuse, so that
--- a refused script has changed nothing; then the indexes.
+-- a refused script has changed nothing; then the count of what is running; then the indexes.
 local function keep(value, milliseconds)
   if milliseconds then
     redis.call('SET', KEYS[1], value, 'PX', number(math.max(1, milliseconds)))

@@ -1,9 +1,9 @@
--- KEYS: record, leases, failed, due
--- ARGV: fence, fingerprint, lease, retention, tombstone, request, last moment
+-- KEYS: record, holds, running, failed, due
+-- ARGV: fence, fingerprint, lease, retention, tombstone, request, hold, last moment
 -- Returns {1, attempt, end of the lease}, or {0, now, record} where nothing begins.
 
 -- The caller has given up by then, so what it asked for must not begin.
-if server_now > tonumber(ARGV[7]) then
+if server_now > tonumber(ARGV[8]) then
   return redis.error_reply('LATE ' .. number(server_now))
 end
 
@@ -30,9 +30,10 @@ if before and not gone then
   end
 end
 keep(write(held))
-redis.call('ZADD', KEYS[2], number(held.since), id())
+if not before or before.state ~= IN_PROGRESS then redis.call('INCR', KEYS[3]) end
+redis.call('ZADD', KEYS[2], number(held.since), ARGV[7])
 if before then
-  redis.call('ZREM', KEYS[3], id())
   redis.call('ZREM', KEYS[4], id())
+  redis.call('ZREM', KEYS[5], id())
 end
 return {1, held.attempt, held.since}

@@ -8,6 +8,6 @@ if r.fence ~= ARGV[1] or r.state ~= IN_PROGRESS then
   return {0, now, string.sub(value, 1, r.answer_from - 1)}
 end
 become(r, tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]))
-redis.call('ZREM', KEYS[2], id())
+redis.call('DECR', KEYS[2])
 index(r, id())
 return {1, r.state == COMPLETED and r.expires_at or 0}

@@ -1,5 +1,5 @@
 -- The record becomes what a verdict says; as become() of decide.cc. Shared by settle and resolve.
--- KEYS: record, leases, unknown, failed, due
+-- KEYS: record, running, unknown, failed, due
 
 local function become(r, state, text, reconcile_in)
   r.state, r.since, r.expires_at = state, 0, 0

@@ -1,4 +1,4 @@
--- KEYS: record, leases, failed, due
+-- KEYS: record, running, failed, due
 -- ARGV: fence, last moment at which its reserve could begin
 -- Takes back a reserve whose caller was told that it failed; as withdrawn() of decide.h. Returns 1.
 if server_now <= tonumber(ARGV[2]) then
@@ -16,5 +16,5 @@ else
   redis.call('ZADD', KEYS[3], 0, id())
   redis.call('ZADD', KEYS[4], number(r.expires_at), id())
 end
-redis.call('ZREM', KEYS[2], id())
+redis.call('DECR', KEYS[2])
 return 1

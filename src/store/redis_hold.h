@@ -1,0 +1,35 @@
+// Records that were reserved together, as a member of a holds index: a fence that makes it unique,
+// and the records' encoded ids.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncekey/record.h"
+#include "store/bytes.h"
+#include "store/redis_record.h"
+
+namespace oncekey::store {
+
+inline std::string start_hold(Fence fence) {
+  return redis_fence(fence);
+}
+
+inline void append_to_hold(std::string& hold, std::string_view encoded_id) {
+  ByteWriter(hold).text(encoded_id);
+}
+
+// They point into the hold. What is damaged is left out.
+inline std::vector<std::string_view> ids_in_hold(std::string_view hold) {
+  std::vector<std::string_view> ids;
+  ByteReader in(hold);
+  in.raw(sizeof(Fence));
+  while (in.ok() && !in.at_end()) {
+    const std::string_view id = in.text();
+    if (in.ok()) ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace oncekey::store

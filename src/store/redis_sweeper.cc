@@ -1,0 +1,182 @@
+#include "store/redis_sweeper.h"
+
+#include <algorithm>
+#include <map>
+
+#include "store/record_codec.h"
+#include "store/redis_hold.h"
+#include "store/redis_record.h"
+
+namespace oncekey::store {
+namespace {
+
+// Most holds are of records that were settled long ago: many are looked at to sweep a few.
+constexpr int rounds_max = 20;
+constexpr std::int64_t holds_max = 50;  // of a partition, in a round
+
+}  // namespace
+
+void RedisEngine::Sweeper::fill(Sweep& sweep) {
+  for (int round = 0; round < rounds_max && swept_.size() < sweep.limit; ++round) {
+    if (!find_holds()) break;
+    look();
+    sweep_over(sweep.limit);
+    end_holds();
+    const bool is_late = std::chrono::steady_clock::now() >= deadline_;
+    if (!trouble_.empty() || is_late) break;
+  }
+  // What was swept has to be told, whatever else went wrong.
+  if (swept_.empty() && !trouble_.empty()) {
+    sweep.outcome = Unavailable{"Redis: " + trouble_};
+  } else {
+    sweep.outcome = std::move(swept_);
+  }
+}
+
+bool RedisEngine::Sweeper::answered(const RedisCommand& command) {
+  if (command.is_good()) return true;
+  trouble_ = command.trouble.empty() ? "no answer in time" : command.trouble;
+  return false;
+}
+
+bool RedisEngine::Sweeper::find_holds() {
+  holds_.clear();
+  std::vector<RedisCommand> commands;
+  for (const RedisPartition& partition : engine_.keys_) {
+    RedisCommand command = engine_.command_of(engine_.scripts_.due, partition);
+    command.word("1");
+    command.word(partition.holds);
+    command.word(holds_max);
+    commands.push_back(std::move(command));
+  }
+  engine_.run(commands, deadline_);
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (!answered(commands[i])) continue;
+    const RedisValue members = commands[i].reply.value();
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      Hold& hold = holds_.emplace_back();
+      hold.partition = &engine_.keys_[i];
+      hold.member = members[m].text();
+    }
+  }
+  for (Hold& hold : holds_) hold.ids = ids_in_hold(hold.member);
+  return !holds_.empty();
+}
+
+void RedisEngine::Sweeper::look() {
+  struct Look {
+    Hold* hold;
+    std::vector<std::string_view> ids;
+  };
+  std::vector<Look> looks;
+  std::vector<RedisCommand> commands;
+  for (Hold& hold : holds_) {
+    // In a cluster the keys of one script are in one slot.
+    std::map<const RedisPartition*, std::vector<std::string_view>> parts;
+    for (const std::string_view id : hold.ids) {
+      const RedisPartition* own = &engine_.keys_.of(id);
+      parts[engine_.router_.url().cluster ? own : hold.partition].push_back(id);
+    }
+    for (auto& [partition, ids] : parts) {
+      RedisCommand command = engine_.command_of(engine_.scripts_.held, *partition);
+      command.word(static_cast<std::int64_t>(ids.size()));
+      for (const std::string_view id : ids) {
+        command.word(engine_.keys_.of(id).records + std::string(id));
+      }
+      commands.push_back(std::move(command));
+      looks.push_back({&hold, std::move(ids)});
+    }
+  }
+  engine_.run(commands, deadline_);
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    auto& [hold, ids] = looks[i];
+    if (!answered(commands[i])) {
+      hold->is_known = false;
+      continue;
+    }
+    const RedisValue reply = commands[i].reply.value();
+    const TimestampMs now = reply[0].integer();
+    for (std::size_t at = 1; at + 1 < reply.size(); at += 2) {
+      const auto number = static_cast<std::size_t>(reply[at].integer() - 1);
+      if (number >= ids.size()) continue;
+      const Left left{ids[number], reply[at + 1].integer()};
+      (now >= left.until ? hold->over : hold->left).push_back(left);
+    }
+  }
+}
+
+void RedisEngine::Sweeper::sweep_over(std::size_t limit) {
+  std::vector<Hold*> holds;
+  std::vector<const Left*> swept;
+  std::vector<RedisCommand> commands;
+  for (Hold& hold : holds_) {
+    for (const Left& over : hold.over) {
+      if (swept_.size() + commands.size() >= limit) {
+        hold.left.push_back(over);
+        continue;
+      }
+      const RedisPartition& partition = engine_.keys_.of(over.id);
+      RedisCommand command = engine_.command_of(engine_.scripts_.sweep, partition);
+      command.word("3");
+      command.word(partition.records + std::string(over.id));
+      command.word(partition.running);
+      command.word(partition.unknown);
+      command.word(redis_fence(engine_.fences_.next()));
+      command.word("the lease ran out");
+      command.must_be_replicated = true;
+      commands.push_back(std::move(command));
+      holds.push_back(&hold);
+      swept.push_back(&over);
+    }
+  }
+  engine_.run(commands, deadline_);
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (!answered(commands[i])) {
+      holds[i]->left.push_back(*swept[i]);
+      continue;
+    }
+    const std::int64_t answer = commands[i].reply.value().integer();
+    if (answer > 1) holds[i]->left.push_back({swept[i]->id, answer});
+    if (answer != 1) continue;
+    if (auto id = decode_id(swept[i]->id)) swept_.push_back(std::move(*id));
+  }
+}
+
+void RedisEngine::Sweeper::end_holds() {
+  std::vector<Hold*> held_further;
+  std::vector<RedisCommand> commands;
+  for (Hold& hold : holds_) {
+    if (!hold.is_known || hold.left.empty()) continue;
+    std::string member = start_hold(engine_.fences_.next());
+    TimestampMs first = hold.left.front().until;
+    for (const Left& left : hold.left) {
+      append_to_hold(member, left.id);
+      first = std::min(first, left.until);
+    }
+    RedisCommand& command = commands.emplace_back();
+    command.slot = hold.partition->slot;
+    command.word("ZADD");
+    command.word(hold.partition->holds);
+    command.word(first);
+    command.word(member);
+    held_further.push_back(&hold);
+  }
+  engine_.run(commands, deadline_);
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (!answered(commands[i])) held_further[i]->is_known = false;
+  }
+
+  commands.clear();
+  for (const Hold& hold : holds_) {
+    if (!hold.is_known) continue;
+    RedisCommand& command = commands.emplace_back();
+    command.slot = hold.partition->slot;
+    command.word("ZREM");
+    command.word(hold.partition->holds);
+    command.word(hold.member);
+  }
+  engine_.run(commands, deadline_);
+  for (const RedisCommand& command : commands) answered(command);
+}
+
+}  // namespace oncekey::store
