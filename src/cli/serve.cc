@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
-#include <thread>
 
 #include "admin/admin_server.h"
 #include "cli/exit_code.h"
+#include "cli/signals.h"
 #include "gateway/secret.h"
 #include "gateway/service.h"
 #include "store/open.h"
@@ -18,14 +18,6 @@
 namespace oncekey::cli {
 
 namespace {
-
-sigset_t ending_signals() {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGTERM);
-  ::sigaddset(&signals, SIGINT);
-  return signals;
-}
 
 // Every connection is a descriptor, and the usual soft limit of 1024 is soon reached.
 void raise_descriptor_limit() {
@@ -38,17 +30,6 @@ void raise_descriptor_limit() {
 int fail(std::string_view message, int code) {
   std::fprintf(stderr, "oncekey: %.*s\n", static_cast<int>(message.size()), message.data());
   return code;
-}
-
-// The second signal ends at once; what is then in flight is found by the next start.
-void end_at_second_signal(gateway::Log& log) {
-  std::thread([&log] {
-    sigset_t signals = ending_signals();
-    int signal = 0;
-    ::sigwait(&signals, &signal);
-    log.event(gateway::LogLevel::warn, "killed", {{"reason", std::string_view("a second signal")}});
-    ::_exit(128 + signal);
-  }).detach();
 }
 
 gateway::Agree agreement_in(const store::StoreUrl& url, const store::OpenOptions& options) {
@@ -78,9 +59,7 @@ int serve_until_signal(gateway::Service& service, const gateway::Config& config,
               {{"reason", std::string_view(engine.durability)}});
   }
 
-  sigset_t signals = ending_signals();
-  int signal = 0;
-  ::sigwait(&signals, &signal);
+  const int signal = wait_for_ending_signal();
   log.event(gateway::LogLevel::info, "draining",
             {{"signal", static_cast<std::int64_t>(signal)}, {"grace_ms", grace_ms}});
   end_at_second_signal(log);
@@ -97,8 +76,7 @@ int serve_until_signal(gateway::Service& service, const gateway::Config& config,
 
 int run_serve(const ServeOptions& options) {
   const gateway::Config& config = options.config;
-  sigset_t signals = ending_signals();
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread: only sigwait sees them
+  block_ending_signals();
   ::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
   gateway::Log log(config.log_format, config.log_level);

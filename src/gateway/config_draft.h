@@ -39,7 +39,8 @@ void set_from_text(ConfigDraft& draft, std::string_view name, std::string_view t
 void read_environment(ConfigDraft& draft, const char* const* variables);
 std::string variable_name(std::string_view setting_name);
 
-enum class Upstream { required, optional };
+// unused: for a command that serves nothing; what only concerns the gateway is not looked at.
+enum class Upstream { required, optional, unused };
 
 // Fills what depends on other settings, adds the default route when there is none, and checks what
 // no single setting can know. All errors, in the order of their lines.

@@ -191,10 +191,10 @@ Result<LoadedConfig, ConfigErrors> finish_config(ConfigDraft draft, Upstream ups
   Rules rules(draft);
   // A setting that could not be read kept its default; judging it together with others would only
   // report the same mistake again.
-  if (read_well) {
+  if (read_well) check_sinks(draft);
+  if (read_well && upstream != Upstream::unused) {
     rules.check_gateway(upstream);
     for (std::size_t i = 0; i < draft.config.routes.size(); ++i) rules.check_route(i);
-    check_sinks(draft);
     if (draft.config.routes.empty()) {
       draft.config.routes.push_back(default_route());
     } else {

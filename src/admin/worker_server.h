@@ -1,0 +1,37 @@
+// The worker's port for operators: GET /healthz /livez /readyz /metrics. A thread and a loop of its
+// own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "http/server.h"
+#include "outbox/worker.h"
+
+namespace oncekey::admin {
+
+std::string worker_metrics_text(const outbox::WorkerFigures& figures);
+
+class WorkerServer final : private http::Handler {
+ public:
+  // Binds `listen`; throws std::runtime_error when it cannot.
+  WorkerServer(const outbox::WorkerFigures& figures, const std::string& listen);
+  ~WorkerServer() override;
+
+  std::string address() const { return listener_->address(); }
+
+ private:
+  http::Task<void> handle(http::Exchange& exchange) override;
+  http::Task<void> refuse(http::Exchange& exchange, const http::Refusal& refusal) override;
+
+  const outbox::WorkerFigures& figures_;
+  http::Loop loop_;
+  http::ServerOptions options_;
+  http::ServerStats stats_;
+  http::ConnectionSet connections_;
+  std::unique_ptr<http::Listener> listener_;
+  std::thread thread_;
+};
+
+}  // namespace oncekey::admin
