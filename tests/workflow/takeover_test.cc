@@ -1,6 +1,7 @@
 // What happens when an owner is taken for dead: by a retry, by the completer, and to itself.
 #include <thread>
 
+#include "oncekey/role.h"
 #include "support/waiting.h"
 #include "workflow/place.h"
 
@@ -98,6 +99,16 @@ TEST_P(WorkflowTakeover, CompleterGoesOnWithWhatDeadOwnersLeft) {
     EXPECT_EQ(place_.effects(key, "first"), 1);
     EXPECT_EQ(place_.effects(key, "second"), 1);
   }
+}
+
+TEST_P(WorkflowTakeover, CompleterWorksInTheBackground) {
+  die_after_first_phase("k");
+  link_.end_leases();
+  const auto own = place_.another_link();
+  Runner runner(own->database(), two(*own), quick());
+  const Role completer(std::chrono::milliseconds(5),
+                       [&] { return runner.complete_stalled().more; });
+  EXPECT_TRUE(eventually([&] { return place_.effects("k", "second") == 1; }));
 }
 
 TEST_P(WorkflowTakeover, CompleterLeavesOtherWorkflowsAlone) {
