@@ -4,6 +4,7 @@
 
 #include "store/postgres_facts.h"
 #include "store/redis_facts.h"
+#include "store/sqlite_migration.h"
 
 namespace oncekey::cli {
 namespace {
@@ -60,6 +61,9 @@ std::vector<StoreFinding> look_at_store(const store::StoreUrl& url) {
     options.url = url.redis;
     options.timeout_ms = std::chrono::milliseconds(patience).count();
     findings.push_back(finding_of(url.redis, store::redis_facts(options)));
+  }
+  if (url.shared_file) {
+    findings.push_back(finding_of("sqlite:" + url.path, store::sqlite_facts(url.path)));
   }
   return findings;
 }

@@ -7,6 +7,7 @@
 #include "cli/flags.h"
 #include "gateway/config_file.h"
 #include "store/postgres_schema.h"
+#include "store/sqlite_migration.h"
 #include "store/store_url.h"
 
 namespace oncekey::cli {
@@ -21,7 +22,7 @@ struct Request {
   bool dry_run = false;
 };
 
-using Migrated = Result<store::MigrationReport, store::PostgresError>;
+using Migrated = Result<store::MigrationReport, std::string>;
 
 void print_json(const Request& request, const Migrated* migrated, std::ostream& out) {
   std::string text;
@@ -40,7 +41,7 @@ void print_json(const Request& request, const Migrated* migrated, std::ostream& 
     for (const std::string& name : report.applied) writer.value(name);
     writer.end_array();
   } else {
-    writer.member("error", migrated->error().message);
+    writer.member("error", migrated->error());
   }
   writer.end_object();
   out << text << '\n';
@@ -49,8 +50,8 @@ void print_json(const Request& request, const Migrated* migrated, std::ostream& 
 void print_text(const Request& request, const Migrated& migrated,
                 const Surroundings& surroundings) {
   if (!migrated) {
-    surroundings.err << "oncekey: cannot migrate " << request.shown_url << ": "
-                     << migrated.error().message << '\n';
+    surroundings.err << "oncekey: cannot migrate " << request.shown_url << ": " << migrated.error()
+                     << '\n';
     return;
   }
   const store::MigrationReport& report = *migrated;
@@ -65,9 +66,18 @@ void print_text(const Request& request, const Migrated& migrated,
                    << report.version_before << " to " << report.version_after << '\n';
 }
 
+Migrated migrate_database(const store::StoreUrl& url, bool dry_run) {
+  if (url.kind == store::StoreUrl::Kind::sqlite) return store::migrate_sqlite(url.path, dry_run);
+  const auto deadline = std::chrono::steady_clock::now() + migration_patience;
+  const auto migrated = dry_run ? store::plan_migration(url.postgres, deadline)
+                                : store::migrate(url.postgres, deadline);
+  if (!migrated) return migrated.error().message;
+  return *migrated;
+}
+
 int migrate_store(const store::StoreUrl& url, const Request& request,
                   const Surroundings& surroundings) {
-  if (url.postgres.empty()) {
+  if (url.postgres.empty() && url.kind != store::StoreUrl::Kind::sqlite) {
     if (request.json) {
       print_json(request, nullptr, surroundings.out);
     } else {
@@ -75,9 +85,7 @@ int migrate_store(const store::StoreUrl& url, const Request& request,
     }
     return exit_good;
   }
-  const auto deadline = std::chrono::steady_clock::now() + migration_patience;
-  const Migrated migrated = request.dry_run ? store::plan_migration(url.postgres, deadline)
-                                            : store::migrate(url.postgres, deadline);
+  const Migrated migrated = migrate_database(url, request.dry_run);
   if (request.json) {
     print_json(request, &migrated, surroundings.out);
   } else {
@@ -99,7 +107,7 @@ int run_migrate(int argc, const char* const* argv, const Surroundings& surroundi
   std::string store_url;
   Request request;
   app.add_option("--config", config_file, "configuration file (TOML)")->type_name("FILE");
-  app.add_option("--store", store_url, "postgres://HOST/DB")->type_name("STORE");
+  app.add_option("--store", store_url, "postgres://HOST/DB or sqlite:PATH")->type_name("STORE");
   app.add_flag("--dry-run", request.dry_run, "only say what would be done");
   app.add_flag("--json", request.json, "print JSON");
   if (auto code = parse_flags(app, argc, argv, surroundings.out, surroundings.err)) return *code;

@@ -219,16 +219,16 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"upstream = \"http://a:1/?x\"",
               "f.toml:1:12: upstream: an upstream has no query and no fragment\n  hint: "
               "\"http://host:port/base\""},
-        Wrong{"store = \"sqlite:x\"",
-              "f.toml:1:9: store: sqlite: is not supported in this version\n  hint: "
-              "\"rocksdb:PATH\", \"memory:\", \"postgres://HOST/DB\", \"redis://HOST\" or "
-              "\"postgres://HOST/DB+redis://HOST\""},
+        Wrong{"store = \"sqlite:\"",
+              "f.toml:1:9: store: the database's file is missing\n  hint: "
+              "\"sqlite:./oncekey.db\", or \"sqlite:PATH?shared=1\""},
         Wrong{
             "store = \"rocksdb:\"",
             "f.toml:1:9: store: the store's folder is missing\n  hint: \"rocksdb:./oncekey-data\""},
         Wrong{"store = \"disk\"",
               "f.toml:1:9: store: it has no scheme\n  hint: "
-              "\"rocksdb:PATH\", \"memory:\", \"postgres://HOST/DB\", \"redis://HOST\" or "
+              "\"rocksdb:PATH\", \"sqlite:PATH\", \"memory:\", \"postgres://HOST/DB\", "
+              "\"redis://HOST\" or "
               "\"postgres://HOST/DB+redis://HOST\""},
         Wrong{"policy_url = \"x\"",
               "f.toml:1:14: policy_url: \"x\" is not a path or URL without fragment\n  hint: "
@@ -349,8 +349,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"[[route]]\nmatch = \"POST *\"\nreplay_headers = [\"ETag\", \"Set-Cookie\"]",
               "f.toml:3:27: replay_headers: \"Set-Cookie\" must never be replayed\n  hint: it "
               "belongs to one connection, one moment or one browser"},
-        Wrong{"[[route]]\nmatch = \"POST *\"\nprobe = { get = \"/x\" }",
-              "f.toml:3:1: \"probe\" is not supported in this version"},
+        Wrong{"[[route]]\nmatch = \"POST *\"\nasync = true",
+              "f.toml:3:1: \"async\" is not supported in this version"},
         Wrong{"[[route]]\nmatch = \"POST *\"\non_5xx = 1979-05-27",
               "f.toml:3:10: on_5xx: expected a string, found a date or time"}));
 

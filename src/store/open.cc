@@ -7,6 +7,7 @@
 #include "store/postgres.h"
 #include "store/redis.h"
 #include "store/rocksdb.h"
+#include "store/sqlite.h"
 #include "store/tiered.h"
 
 namespace oncekey::store {
@@ -16,6 +17,13 @@ Result<Store, std::string> only(std::unique_ptr<Engine> engine) {
   Store store;
   store.lanes.push_back(std::move(engine));
   return store;
+}
+
+SqliteOptions sqlite_options(const StoreUrl& url, const OpenOptions& options) {
+  return {.path = url.path,
+          .shared = url.shared_file,
+          .clock = options.clock,
+          .patience_ms = options.timeout_ms};
 }
 
 // One for settlements, one for everything else: while one waits for its commit, the other works.
@@ -81,6 +89,11 @@ Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& op
       if (!engine) return engine.error();
       return only(std::move(*engine));
     }
+    case StoreUrl::Kind::sqlite: {
+      auto engine = SqliteEngine::open(sqlite_options(url, options));
+      if (!engine) return engine.error();
+      return only(std::move(*engine));
+    }
     case StoreUrl::Kind::postgres:
       return open_postgres({url.postgres, options.timeout_ms});
     case StoreUrl::Kind::redis:
@@ -101,6 +114,11 @@ Result<std::string, AgreementError> agree_on(const StoreUrl& url, std::string_vi
   }
   if (!url.redis.empty()) {
     auto agreed = agree_in_redis({.url = url.redis, .timeout_ms = options.timeout_ms}, name, value);
+    if (!agreed) return AgreementError{agreed.error().message};
+    return *agreed;
+  }
+  if (url.kind == StoreUrl::Kind::sqlite) {
+    auto agreed = agree_in_sqlite(sqlite_options(url, options), name, value);
     if (!agreed) return AgreementError{agreed.error().message};
     return *agreed;
   }

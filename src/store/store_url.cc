@@ -7,7 +7,7 @@ namespace oncekey::store {
 namespace {
 
 constexpr std::string_view examples =
-    "\"rocksdb:PATH\", \"memory:\", \"postgres://HOST/DB\", \"redis://HOST\" or "
+    "\"rocksdb:PATH\", \"sqlite:PATH\", \"memory:\", \"postgres://HOST/DB\", \"redis://HOST\" or "
     "\"postgres://HOST/DB+redis://HOST\"";
 
 bool is_postgres(std::string_view url) {
@@ -31,6 +31,28 @@ std::size_t second_store(std::string_view text) {
   return text.npos;
 }
 
+Result<StoreUrl, StoreUrlError> parse_sqlite(std::string_view text) {
+  constexpr const char* example = "\"sqlite:./oncekey.db\", or \"sqlite:PATH?shared=1\"";
+  StoreUrl url;
+  url.kind = StoreUrl::Kind::sqlite;
+  const std::size_t question = text.find('?');
+  url.path = text.substr(0, question);
+  if (url.path.empty()) return StoreUrlError{"the database's file is missing", example};
+  if (url.path.starts_with("//")) {
+    return StoreUrlError{"sqlite: takes a path, and no host", example};
+  }
+  if (url.path == ":memory:") {
+    return StoreUrlError{"sqlite: keeps its records in a file", "\"memory:\" keeps them nowhere"};
+  }
+  if (question == text.npos) return url;
+  const std::string_view parameter = text.substr(question + 1);
+  if (parameter != "shared=1" && parameter != "shared=0") {
+    return StoreUrlError{"sqlite: knows only the parameter shared=1", example};
+  }
+  url.shared_file = parameter == "shared=1";
+  return url;
+}
+
 }  // namespace
 
 Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text) {
@@ -45,6 +67,7 @@ Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text) {
     }
     return url;
   }
+  if (text.starts_with("sqlite:")) return parse_sqlite(text.substr(7));
   if (text.find("rediss://") != text.npos) {
     return StoreUrlError{"rediss: TLS to Redis is not supported",
                          "redis:// through a local TLS tunnel, such as stunnel"};
@@ -65,7 +88,6 @@ Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text) {
     url.redis = text;
     return url;
   }
-  if (text.starts_with("sqlite:")) return wrong("sqlite: is not supported in this version");
   const std::size_t colon = text.find(':');
   if (colon == text.npos) return wrong("it has no scheme");
   return wrong("unsupported store (" + std::string(text.substr(0, colon)) + ":)");

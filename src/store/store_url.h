@@ -9,15 +9,21 @@
 namespace oncekey::store {
 
 struct StoreUrl {
-  enum class Kind { memory, rocksdb, postgres, redis, tiered };
+  enum class Kind { memory, rocksdb, sqlite, postgres, redis, tiered };
 
   Kind kind = Kind::memory;
-  std::string path;      // rocksdb
+  std::string path;      // rocksdb and sqlite
   std::string postgres;  // postgres and tiered: "postgres://…", as libpq reads it
   std::string redis;     // redis and tiered: "redis://…" or "redis+cluster://…"
 
+  bool shared_file = false;  // sqlite: "sqlite:PATH?shared=1", a service's own database
+
   // Other processes may use the same records at the same time.
-  bool shared() const { return kind != Kind::memory && kind != Kind::rocksdb; }
+  bool shared() const {
+    return shared_file || (kind != Kind::memory && kind != Kind::rocksdb && kind != Kind::sqlite);
+  }
+  // The store itself keeps what its users have in common; see agree_on() in open.h.
+  bool keeps_agreements() const { return shared() || kind == Kind::sqlite; }
 };
 
 struct StoreUrlError {

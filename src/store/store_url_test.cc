@@ -28,10 +28,23 @@ TEST(StoreUrl, TakesTieredApart) {
   }
 }
 
+TEST(StoreUrl, TakesSqliteApart) {
+  const auto own = parse_store_url("sqlite:/var/lib/oncekey.db");
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->kind, Kind::sqlite);
+  EXPECT_EQ(own->path, "/var/lib/oncekey.db");
+  EXPECT_FALSE(own->shared());
+  const auto shared = parse_store_url("sqlite:service.db?shared=1");
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared->path, "service.db");
+  EXPECT_TRUE(shared->shared());
+}
+
 TEST(StoreUrl, RefusesWithoutShowingThePassword) {
   for (const char* text :
        {"", "data", "mysql://u:geheim@h/d", "memory:x", "rocksdb:", "rediss://:geheim@h",
-        "redis://:geheim@h+postgres://h/d", "postgres://u:geheim@h/d+rediss://h", "sqlite:x"}) {
+        "redis://:geheim@h+postgres://h/d", "postgres://u:geheim@h/d+rediss://h",
+        "sqlite:", "sqlite:?shared=1", "sqlite://h/d", "sqlite::memory:", "sqlite:x?mode=ro"}) {
     const auto url = parse_store_url(text);
     ASSERT_FALSE(url) << text;
     EXPECT_FALSE(url.error().message.empty());

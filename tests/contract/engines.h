@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "oncekey/store.h"
+#include "oncekey/transaction.h"
 #include "postgres_engine.h"
 #include "redis_engine.h"
+#include "sqlite_file.h"
 #include "store/open.h"
 #include "tiered_engine.h"
 
@@ -52,6 +54,22 @@ inline std::vector<EngineUnderTest> all_engines() {
        .open =
            [](const std::string& folder, auto clock) {
              return open_or_fail("rocksdb:" + folder + "/db", std::move(clock));
+           }},
+      {.name = "sqlite",
+       .persists = true,
+       .open =
+           [](const std::string& folder, auto clock) {
+             return open_or_fail("sqlite:" + folder + "/own.db", std::move(clock));
+           }},
+      {.name = "sqlite_shared",
+       .persists = true,
+       .shared = true,
+       .open =
+           [](const std::string& folder, auto clock) {
+             const std::string path = folder + "/service.db";
+             SqliteClient service(path);
+             oncekey::migrate(service);
+             return open_or_fail("sqlite:" + path + "?shared=1", std::move(clock));
            }},
       {.name = "postgres",
        .persists = true,

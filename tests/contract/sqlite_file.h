@@ -11,17 +11,17 @@
 
 namespace oncekey::store {
 
-class SqliteConnection {
+class SqliteClient {
  public:
-  explicit SqliteConnection(const std::string& path, int busy_timeout_ms = 10'000) {
+  explicit SqliteClient(const std::string& path, int busy_timeout_ms = 10'000) {
     if (sqlite3_open(path.c_str(), &handle_) != SQLITE_OK) ADD_FAILURE() << path;
     sqlite3_busy_timeout(handle_, busy_timeout_ms);
     // These tests lose processes, not machines: syncs would only take time.
     run("PRAGMA synchronous = OFF");
   }
-  ~SqliteConnection() { EXPECT_EQ(sqlite3_close(handle_), SQLITE_OK) << "statements are left"; }
-  SqliteConnection(const SqliteConnection&) = delete;
-  SqliteConnection& operator=(const SqliteConnection&) = delete;
+  ~SqliteClient() { EXPECT_EQ(sqlite3_close(handle_), SQLITE_OK) << "statements are left"; }
+  SqliteClient(const SqliteClient&) = delete;
+  SqliteClient& operator=(const SqliteClient&) = delete;
 
   sqlite3* handle() { return handle_; }
   operator sqlite3*() { return handle_; }  // NOLINT: as the library takes it

@@ -13,12 +13,12 @@ namespace {
 class SqliteTransactionTest : public ::testing::Test {
  protected:
   SqliteTransactionTest() {
-    migrate(connection_);
+    oncekey::migrate(connection_);
     connection_.run("CREATE TABLE payments (id INTEGER PRIMARY KEY, amount INTEGER)");
     database_ = join(connection_);
   }
 
-  std::unique_ptr<Database> join(SqliteConnection& connection) {
+  std::unique_ptr<Database> join(SqliteClient& connection) {
     return transaction::join_sqlite(connection, [this] { return now_; });
   }
   Transaction& begin() {
@@ -47,7 +47,7 @@ class SqliteTransactionTest : public ::testing::Test {
   Folder folder_;
   std::string path_ = folder_.path() + "/service.db";
   TimestampMs now_ = 1'700'000'000'000;
-  SqliteConnection connection_{path_};
+  SqliteClient connection_{path_};
   std::unique_ptr<Database> database_;
 };
 
@@ -70,7 +70,7 @@ TEST_F(SqliteTransactionTest, KeyRowsAndMessagesCommitTogether) {
   message.payload = "charge";
   const MessageId id = t.enqueue(message);
   t.settle(settle_of("a", held.fence, answered("done")));
-  SqliteConnection other(path_);
+  SqliteClient other(path_);
   EXPECT_EQ(other.count("payments") + other.count("oncekey_records"), 0) << "before the commit";
   database_->commit();
   EXPECT_GT(id, 0);
@@ -112,7 +112,7 @@ TEST_F(SqliteTransactionTest, OneOfManyConnectionsExecutes) {
   std::vector<std::jthread> workers;
   for (int i = 0; i < threads; ++i) {
     workers.emplace_back([&] {
-      SqliteConnection connection(path_);
+      SqliteClient connection(path_);
       const auto database = join(connection);
       start.arrive_and_wait();
       for (int k = 0; k < keys; ++k) {
@@ -128,7 +128,7 @@ TEST_F(SqliteTransactionTest, OneOfManyConnectionsExecutes) {
 }
 
 TEST_F(SqliteTransactionTest, WriterThatIsInTheWayMeansAgain) {
-  SqliteConnection impatient(path_, 0);
+  SqliteClient impatient(path_, 0);
   const auto other = join(impatient);
   begin();
   EXPECT_EQ(kind_of([&] { other->begin(); }), DatabaseError::Kind::again);
@@ -138,7 +138,7 @@ TEST_F(SqliteTransactionTest, WriterThatIsInTheWayMeansAgain) {
 }
 
 TEST_F(SqliteTransactionTest, TransactionsThatReadFirstDoNotBlockEachOtherForever) {
-  SqliteConnection impatient(path_, 0);
+  SqliteClient impatient(path_, 0);
   const auto other = join(impatient);
   impatient.run("BEGIN");
   impatient.query("SELECT count(*) FROM payments");
@@ -156,7 +156,7 @@ TEST_F(SqliteTransactionTest, TransactionsThatReadFirstDoNotBlockEachOtherForeve
 TEST_F(SqliteTransactionTest, LockKeepsOthersOutUntilTheEnd) {
   connection_.run("BEGIN");
   database_->transaction().lock("order 17");
-  SqliteConnection impatient(path_, 0);
+  SqliteClient impatient(path_, 0);
   const auto other = join(impatient);
   impatient.run("BEGIN");
   EXPECT_EQ(kind_of([&] { other->transaction().lock("order 17"); }), DatabaseError::Kind::again);
@@ -306,20 +306,20 @@ TEST_F(SqliteSchemaTest, EightAtOnceMigrateItOnce) {
   std::vector<std::jthread> nodes;
   for (int i = 0; i < 8; ++i) {
     nodes.emplace_back([&] {
-      SqliteConnection connection(path_);
+      SqliteClient connection(path_);
       start.arrive_and_wait();
-      migrate(connection);
-      migrate(connection);
+      oncekey::migrate(connection);
+      oncekey::migrate(connection);
       EXPECT_NE(join(connection), nullptr);
     });
   }
   nodes.clear();
-  SqliteConnection connection(path_);
+  SqliteClient connection(path_);
   EXPECT_GE(connection.count("oncekey_schema"), 1);
 }
 
 TEST_F(SqliteSchemaTest, OtherSchemasAreRefusedWithAReason) {
-  SqliteConnection connection(path_);
+  SqliteClient connection(path_);
   const auto problem = [&](const std::function<void()>& step) -> std::string {
     try {
       step();
@@ -330,11 +330,11 @@ TEST_F(SqliteSchemaTest, OtherSchemasAreRefusedWithAReason) {
     return "nothing was thrown";
   };
   const auto joining = [&] { join(connection); };
-  const auto migrating = [&] { migrate(connection); };
+  const auto migrating = [&] { oncekey::migrate(connection); };
   EXPECT_EQ(problem(joining),
             "the database has no tables of Oncekey; run oncekey migrate --store sqlite:PATH, or"
             " call migrate()");
-  migrate(connection);
+  oncekey::migrate(connection);
   connection.run("INSERT INTO oncekey_schema VALUES (999, 'later', '')");
   EXPECT_NE(problem(joining).find("a newer Oncekey"), std::string::npos) << problem(joining);
   EXPECT_NE(problem(migrating).find("a newer Oncekey"), std::string::npos) << problem(migrating);
@@ -345,9 +345,9 @@ TEST_F(SqliteSchemaTest, OtherSchemasAreRefusedWithAReason) {
 }
 
 TEST_F(SqliteSchemaTest, MigratingInsideATransactionIsRefused) {
-  SqliteConnection connection(path_);
+  SqliteClient connection(path_);
   connection.run("BEGIN");
-  EXPECT_THROW(migrate(connection), Misuse);
+  EXPECT_THROW(oncekey::migrate(connection), Misuse);
 }
 
 }  // namespace

@@ -73,3 +73,9 @@ CREATE TABLE oncekey_inbox (
   consumed_at INTEGER NOT NULL,
   PRIMARY KEY (consumer, message_key)
 ) WITHOUT ROWID;
+
+-- What all users of the database have in common: the secret, or the name of the one that they share.
+CREATE TABLE oncekey_settings (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) WITHOUT ROWID;
