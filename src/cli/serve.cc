@@ -90,7 +90,7 @@ int run_serve(const ServeOptions& options) {
   sources.file = config.secret_file;
   if (const char* secret = std::getenv("ONCEKEY_SECRET")) sources.environment = secret;
   sources.folder = gateway::store_folder(config.store);
-  if (url->shared()) sources.agree = agreement_in(*url, store_options);
+  if (url->keeps_agreements()) sources.agree = agreement_in(*url, store_options);
   auto secret = gateway::obtain_secret(sources, gateway::system_random);
   if (!secret) {
     std::string hint = secret.error().hint.empty() ? "" : "\n  hint: " + secret.error().hint;
