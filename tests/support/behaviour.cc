@@ -48,6 +48,10 @@ void apply_setting(Behaviour& behaviour, const std::string& name, const std::str
     behaviour.status = std::stoi(value);
   } else if (name == "outcome") {
     behaviour.outcome = value;
+  } else if (name == "retry-after") {
+    behaviour.retry_after = value;
+  } else if (name == "first") {
+    behaviour.first = std::stoull(value);
   } else if (name == "hold") {
     behaviour.hold = value;
   } else if (name == "delay") {

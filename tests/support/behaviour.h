@@ -25,9 +25,11 @@ struct Behaviour {
   enum class Framing { sized, chunked, to_end };
 
   int status = 201;
-  std::string outcome;    // sent as Idempotency-Outcome
-  std::string hold;       // waits until the test opens the gate of this name
-  Milliseconds delay{0};  // how long the work takes
+  std::string outcome;      // sent as Idempotency-Outcome
+  std::string retry_after;  // sent as Retry-After
+  std::size_t first = 0;    // only the first so many requests of a key; the others get 201. 0: all
+  std::string hold;         // waits until the test opens the gate of this name
+  Milliseconds delay{0};    // how long the work takes
   Ending ending = Ending::none;
   Framing framing = Framing::sized;
   std::optional<std::size_t> size;  // a body of that many bytes

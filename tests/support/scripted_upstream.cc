@@ -163,6 +163,7 @@ bool ScriptedUpstream::serve_one(Socket& socket, std::string& unread) {
       line.substr(arrival.method.size() + 1, line.rfind(' ') - arrival.method.size() - 1);
   arrival.key = key_of(arrival.request);
   Behaviour behaviour = parse_behaviour(arrival.request.header(behaviour_header));
+  if (behaviour.first > 0 && audit_.of_key(arrival.key).size() >= behaviour.first) behaviour = {};
   arrival.effect = behaviour.has_effect();
   arrival = audit_.enter(std::move(arrival));
   return answer({socket, behaviour, arrival});
@@ -208,6 +209,7 @@ std::string ScriptedUpstream::head_of(const Exchange& exchange, std::size_t body
   head += "Location: /orders/" + id + "\r\nETag: \"v" + id + "\"\r\n";
   head += "Set-Cookie: session=cookie-" + id + "; Path=/\r\n";
   if (!behaviour.outcome.empty()) head += "Idempotency-Outcome: " + behaviour.outcome + "\r\n";
+  if (!behaviour.retry_after.empty()) head += "Retry-After: " + behaviour.retry_after + "\r\n";
   if (!has_no_body(behaviour.status)) {
     head += behaviour.size ? "Content-Type: application/octet-stream\r\n"
                            : "Content-Type: application/json\r\n";
