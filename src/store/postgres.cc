@@ -27,19 +27,8 @@ struct LessById {
   bool operator()(const RecordId* a, const RecordId* b) const { return *a < *b; }
 };
 
-std::string reason_of(const PostgresError& error) {
-  return "PostgreSQL: " + error.message +
-         (error.sqlstate.empty() ? "" : " (" + error.sqlstate + ")");
-}
-
 Unavailable unavailable(const PostgresError& error) {
   return {reason_of(error)};
-}
-
-// The server itself is fine, but this session will not work any more: a standby now, shutting down,
-// or a prepared statement that it does not know.
-bool needs_another_session(std::string_view sqlstate) {
-  return sqlstate == "25006" || sqlstate.starts_with("57P") || sqlstate == "26000";
 }
 
 bool waited_for_a_lock(const PostgresError& error) {
@@ -166,7 +155,7 @@ Result<PostgresResult, PostgresError> PostgresEngine::call(const std::string& na
     if (error.kind == PostgresError::Kind::lost) {
       perhaps_done = true;
       session_.drop();
-    } else if (needs_another_session(error.sqlstate)) {
+    } else if (needs_another_session(error)) {
       session_.drop();
     } else if (error.kind != PostgresError::Kind::retry || !time_left) {
       if (in_doubt != nullptr) *in_doubt = perhaps_done;

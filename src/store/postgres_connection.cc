@@ -117,6 +117,16 @@ PGconn* start(const std::map<std::string, std::string>& parameters) {
 
 }  // namespace
 
+std::string reason_of(const PostgresError& error) {
+  return "PostgreSQL: " + error.message +
+         (error.sqlstate.empty() ? "" : " (" + error.sqlstate + ")");
+}
+
+bool needs_another_session(const PostgresError& error) {
+  return error.sqlstate == "25006" || error.sqlstate.starts_with("57P") ||
+         error.sqlstate == "26000";
+}
+
 Result<std::unique_ptr<PostgresConnection>, PostgresError> PostgresConnection::connect(
     const std::string& url, Deadline deadline) {
   const Hosts hosts(url);
@@ -238,6 +248,16 @@ Result<PostgresResult, PostgresError> PostgresConnection::call(const std::string
       PQsendQueryPrepared(connection_.get(), name.c_str(), view.count(), view.values.data(),
                           view.lengths.data(), view.formats.data(), 1),
       deadline);
+}
+
+Result<bool, PostgresError> PostgresConnection::notified() {
+  if (PQconsumeInput(connection_.get()) == 0) return lost("the connection was closed");
+  bool any = false;
+  while (PGnotify* const notification = PQnotifies(connection_.get())) {
+    any = true;
+    PQfreemem(notification);
+  }
+  return any;
 }
 
 }  // namespace oncekey::store

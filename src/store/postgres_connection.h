@@ -28,6 +28,12 @@ struct PostgresError {
   std::string message;   // for operators; one line, without statement or parameters
 };
 
+// As a sentence that says whose error it is.
+std::string reason_of(const PostgresError& error);
+// The server itself is fine, but this session will not work any more: a standby now, shutting down,
+// or a prepared statement that it does not know.
+bool needs_another_session(const PostgresError& error);
+
 using transaction::PostgresParameters;
 using transaction::PostgresResult;
 
@@ -49,6 +55,11 @@ class PostgresConnection {
   Result<PostgresResult, PostgresError> call(const std::string& name, const std::string& sql,
                                              const PostgresParameters& parameters,
                                              Deadline deadline);
+
+  // For LISTEN: becomes readable when something arrives; then, or after a call, notified() says
+  // whether a notification was among it.
+  int socket() const { return PQsocket(connection_.get()); }
+  Result<bool, PostgresError> notified();
 
   int server_version() const { return PQserverVersion(connection_.get()); }  // 150004: 15.4
   // Statements sent so far.

@@ -25,7 +25,7 @@ CREATE TABLE oncekey.outbox (
   last_error   text NOT NULL DEFAULT '',
   headers      text[],  -- name, value, name, value, …
   payload      bytea NOT NULL
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05,
+) WITH (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05,
         autovacuum_analyze_scale_factor = 0.05);
 
 CREATE INDEX outbox_due ON oncekey.outbox (due_at, id) WHERE state = 0 AND aggregate = '';
