@@ -5,6 +5,7 @@
 #include "cli/check.h"
 #include "cli/demo.h"
 #include "cli/exit_code.h"
+#include "cli/ledger.h"
 #include "cli/migrate.h"
 #include "cli/serve.h"
 #include "cli/serve_options.h"
@@ -18,6 +19,7 @@ constexpr std::string_view usage =
   oncekey serve --config oncekey.toml        the same, configured
   oncekey check --config oncekey.toml        what a configuration means, and what is wrong with it
   oncekey migrate --store postgres://HOST/DB brings a database to the schema of this version
+  oncekey ledger --config oncekey.toml       a provider's ledger compared with our records
   oncekey demo                               a sample service, the gateway and a tour
   oncekey version
 
@@ -37,6 +39,7 @@ int main(int argc, char** argv) {
   if (command == "serve") return serve(argc - 1, argv + 1);
   if (command == "check") return oncekey::cli::run_check(argc - 1, argv + 1);
   if (command == "migrate") return oncekey::cli::run_migrate(argc - 1, argv + 1);
+  if (command == "ledger") return oncekey::cli::run_ledger(argc - 1, argv + 1);
   if (command == "demo") return oncekey::cli::run_demo(argc - 1, argv + 1);
   if (command == "version" || command == "--version") {
     std::puts("oncekey " ONCEKEY_VERSION);

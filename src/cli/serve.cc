@@ -54,6 +54,10 @@ int serve_until_signal(gateway::Service& service, const gateway::Config& config,
              {"durability", std::string_view(engine.durability)},
              {"pid", static_cast<std::int64_t>(::getpid())}});
 
+  const std::string webhooks = service.webhook_address();
+  if (!webhooks.empty()) {
+    log.event(gateway::LogLevel::info, "webhooks", {{"listen", std::string_view(webhooks)}});
+  }
   if (engine.at_risk) {
     log.event(gateway::LogLevel::warn, "store_at_risk",
               {{"reason", std::string_view(engine.durability)}});

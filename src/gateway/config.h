@@ -17,6 +17,9 @@
 #include "oncekey/result.h"
 #include "outbox/sink_config.h"
 #include "outbox/worker_config.h"
+#include "recovery/ledger_page.h"
+#include "recovery/probe.h"
+#include "recovery/webhook.h"
 
 namespace oncekey::gateway {
 
@@ -52,6 +55,8 @@ struct RouteConfig {
   bool fail_open = false;  // without the store: execute without a record, instead of 503
   FingerprintRules fingerprint;
   std::vector<std::string> replay_headers;  // lower case; empty: default_replay_headers()
+  // How an unknown outcome is found out; `get` is a path on the upstream, or a URL. "": it is not.
+  recovery::ProbeRules probe;
 };
 
 struct TenantConfig {
@@ -80,6 +85,22 @@ struct Timeouts {
   DurationMs grace_ms = 20'000;  // SIGTERM: how long in-flight requests may still take
 };
 
+// Where a provider reports by itself what became of a request.
+struct WebhookConfig {
+  std::string listen;  // "": nowhere
+  std::string path = "/webhooks";
+  std::string secret_file;  // a line for each secret: whsec_…
+  DurationMs tolerance_ms = 5 * 60'000;
+  recovery::WebhookRules rules;
+};
+
+// The daily comparison with a provider's ledger; `rules.get` "": none.
+struct LedgerConfig {
+  std::string match = "POST *";  // records that ought to have a charge
+  DurationMs every_ms = 24LL * 3600 * 1000;
+  recovery::LedgerRules rules;
+};
+
 // `oncekey worker`: what it delivers, and how.
 struct WorkerRole {
   std::string database;  // postgres://… or sqlite:PATH; "": the store's
@@ -105,6 +126,8 @@ struct Config {
   TenantConfig tenant;
   Limits limits;
   Timeouts timeouts;
+  WebhookConfig webhook;
+  LedgerConfig ledger;
   WorkerRole worker;
   std::vector<outbox::SinkConfig> sinks;
   std::vector<RouteConfig> routes;  // first match wins; load_config adds the default one when empty

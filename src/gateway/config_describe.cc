@@ -67,7 +67,11 @@ std::string describe(const Config& given) {
   const Config config = without_passwords(given);
   std::string out;
   const std::size_t width = widest(gateway_settings());
+  const Config untouched;
   for (const Setting<Config>& setting : gateway_settings()) {
+    // Of what most do without, only what was set.
+    const bool extra = setting.name.starts_with("webhook.") || setting.name.starts_with("ledger.");
+    if (extra && setting.get(config) == setting.get(untouched)) continue;
     append_line(out, "", setting.name, to_literal(setting.get(config)), width);
   }
   const RouteConfig defaults;

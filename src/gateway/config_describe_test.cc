@@ -32,8 +32,8 @@ TEST(Describe, ShowsEverySettingAndWhatDiffersInARoute) {
              "status = { mismatch = 409 }"));
   EXPECT_NE(text.find("upstream                          \"http://a:1\"\n"), text.npos) << text;
   EXPECT_NE(text.find("\nroute 1  POST /x\n"), text.npos) << text;
-  EXPECT_NE(text.find("  profile              \"stripe\"\n"), text.npos) << text;
-  EXPECT_NE(text.find("  status.mismatch      409\n"), text.npos) << text;
+  EXPECT_NE(text.find("  profile                \"stripe\"\n"), text.npos) << text;
+  EXPECT_NE(text.find("  status.mismatch        409\n"), text.npos) << text;
   EXPECT_EQ(text.find("on_5xx"), text.npos) << text;
 }
 

@@ -54,6 +54,66 @@ class Rules {
     check_tenant();
   }
 
+  // What a worker does as well; it has routes only for their probes.
+  void check_recovery(Upstream upstream) {
+    check_webhook();
+    check_ledger();
+    if (upstream != Upstream::unused) return;
+    for (std::size_t i = 0; i < config_.routes.size(); ++i) {
+      const std::string place = "route." + std::to_string(i) + ".";
+      check_probe(config_.routes[i], place);
+      if (config_.routes[i].probe.get.starts_with('/') && config_.upstream.empty()) {
+        error(place + "probe.get", "probe.get: a path, and no upstream that it could be on",
+              "\"http://provider/charges?idempotency_key={derived:charge}\"");
+      }
+    }
+  }
+
+  void check_webhook() {
+    const WebhookConfig& webhook = config_.webhook;
+    const recovery::WebhookRules& rules = webhook.rules;
+    if (webhook.listen.empty()) {
+      unused_group("webhook.", "webhook.listen");
+      return;
+    }
+    const auto needs = [&](bool missing, const char* what, const char* hint) {
+      if (missing) error("webhook.listen", what, hint);
+    };
+    needs(webhook.secret_file.empty(), "secret_file is missing: anybody could settle records",
+          "secret_file = \"webhook.secret\", a file with the provider's whsec_… in it");
+    needs(rules.executed_types.empty(), "no type means executed",
+          "executed_types = [\"charge.succeeded\"]");
+    needs(rules.key.empty() == rules.derived.empty(),
+          "either key or derived says which record it is about",
+          "derived = \"/data/idempotency_key\" and phase = \"charge\"");
+    needs(!rules.derived.empty() && rules.phase.empty(), "derived from which phase?",
+          "phase = \"charge\"");
+    if (webhook.listen == config_.listen || webhook.listen == config_.admin) {
+      if (!webhook.listen.ends_with(":0")) error("webhook.listen", "is taken already", "");
+    }
+    unused("webhook.phase", rules.derived.empty(), "webhook.derived");
+  }
+
+  void check_ledger() {
+    const recovery::LedgerRules& rules = config_.ledger.rules;
+    if (rules.get.empty()) {
+      unused_group("ledger.", "ledger.get");
+      return;
+    }
+    if (!rules.state.empty() && rules.executed_states.empty()) {
+      error("ledger.state", "no value of it means executed", "executed_states = [\"succeeded\"]");
+    }
+    if (!rules.kind.empty() && rules.kinds.empty()) {
+      error("ledger.kind", "no value of it is compared", "kinds = [\"charge\"]");
+    }
+    if (rules.window_ms <= rules.margin_ms) {
+      error("ledger.window", "is no longer than ledger.margin", "window = \"24h\"");
+    }
+    unused("ledger.executed_states", rules.state.empty(), "ledger.state");
+    unused("ledger.kinds", rules.kind.empty(), "ledger.kind");
+    unused("ledger.our_amount", rules.amount.empty(), "ledger.amount");
+  }
+
   void check_tenant() {
     const TenantConfig& tenant = config_.tenant;
     if (tenant.from == TenantFrom::header && !is_loopback(config_.listen)) {
@@ -118,6 +178,7 @@ class Rules {
               "retention: clients that wait for upstream_timeout retry when the key is forgotten",
               "retention = \"24h\"");
     }
+    check_probe(route, place);
     for (std::string& name : route.replay_headers) {
       for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
     }
@@ -142,7 +203,54 @@ class Rules {
     }
   }
 
+  void check_probe(RouteConfig& route, const std::string& place) {
+    recovery::ProbeRules& probe = route.probe;
+    const std::string at = place + "probe.";
+    if (probe.get.empty()) {
+      const auto any = draft_.positions.lower_bound(at);
+      if (any != draft_.positions.end() && any->first.starts_with(at)) {
+        error(any->first, "probe: get is missing",
+              "probe = { get = \"/payments?idempotency_key={key}\" }");
+      }
+      return;
+    }
+    unused(at + "get", route.key == KeyUse::off, "a key");
+    if (probe.executed == probe.absent && probe.found.empty() && probe.absent_states.empty()) {
+      error(at + "absent", "probe.absent: is the same status as probe.executed",
+            "probe.found = \"/data/0\" tells a list that is empty from one that is not");
+    }
+    if (!probe.state.empty() && probe.executed_states.empty()) {
+      error(at + "state", "probe.state: no value of it means executed",
+            "probe.executed_states = [\"succeeded\"]");
+    }
+    for (const char* name : {"executed_states", "declined_states", "absent_states"}) {
+      unused(at + name, probe.state.empty(), "probe.state");
+    }
+    if (!draft_.is_set(at + "absent_after")) {
+      probe.absent_after_ms = std::max(probe.absent_after_ms, 2 * route.upstream_timeout_ms);
+    }
+    if (probe.absent_after_ms < route.upstream_timeout_ms) {
+      warning(at + "absent_after",
+              "probe.absent_after: " + format_duration(probe.absent_after_ms) +
+                  " is less than upstream_timeout (" + format_duration(route.upstream_timeout_ms) +
+                  "): a request that is still being worked on would be taken for one that never "
+                  "came, and run again",
+              "absent_after = \"" + format_duration(2 * route.upstream_timeout_ms) + "\"");
+    }
+    if (config_.tenant.from != TenantFrom::single && !names_tenant(probe)) {
+      error(at + "get", "probe.get: does not name the tenant, so one could get another's answer",
+            "probe.headers = [\"X-Tenant: {scope}\"], or {scope} in probe.get");
+    }
+  }
+
  private:
+  static bool names_tenant(const recovery::ProbeRules& probe) {
+    const auto names = [](const std::string& text) {
+      return text.find("{scope}") != text.npos || text.find("{derived:") != text.npos;
+    };
+    return names(probe.get) || std::any_of(probe.headers.begin(), probe.headers.end(), names);
+  }
+
   // One of the two alone moves the other, so that a route need not state both.
   void derive_lease(RouteConfig& route, const std::string& place) {
     const bool lease_set = draft_.is_set(place + "lease");
@@ -153,6 +261,12 @@ class Rules {
     if (lease_set && !timeout_set) {
       route.upstream_timeout_ms = std::min(route.upstream_timeout_ms, route.lease_ms / 2);
     }
+  }
+
+  void unused_group(const std::string& prefix, const std::string& needs) {
+    const auto any = draft_.positions.lower_bound(prefix);
+    if (any == draft_.positions.end() || !any->first.starts_with(prefix)) return;
+    warning(any->first, any->first + " has no effect without " + needs, "");
   }
 
   void unused(const std::string& name, bool without_effect, const std::string& needs) {
@@ -191,7 +305,10 @@ Result<LoadedConfig, ConfigErrors> finish_config(ConfigDraft draft, Upstream ups
   Rules rules(draft);
   // A setting that could not be read kept its default; judging it together with others would only
   // report the same mistake again.
-  if (read_well) check_sinks(draft);
+  if (read_well) {
+    check_sinks(draft);
+    rules.check_recovery(upstream);
+  }
   if (read_well && upstream != Upstream::unused) {
     rules.check_gateway(upstream);
     for (std::size_t i = 0; i < draft.config.routes.size(); ++i) rules.check_route(i);

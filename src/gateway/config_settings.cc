@@ -3,6 +3,7 @@
 #include <array>
 
 #include "boundary/json_writer.h"
+#include "gateway/recovery_settings.h"
 #include "gateway/route_pattern.h"
 #include "gateway/setting_checks.h"
 #include "gateway/setting_kinds.h"
@@ -71,7 +72,7 @@ Setting<RouteConfig> match_setting() {
 
 std::vector<Setting<Config>> make_gateway_settings() {
   using C = Config;
-  return {
+  std::vector<Setting<C>> settings{
       text_setting<C>("listen", AT(listen), check_address),
       text_setting<C>("admin", AT(admin), check_address),
       text_setting<C>("upstream", AT(upstream), check_upstream),
@@ -104,12 +105,15 @@ std::vector<Setting<Config>> make_gateway_settings() {
       duration_setting<C>("timeouts.store", AT(timeouts.store_ms), 10, 10 * 60 * second),
       duration_setting<C>("timeouts.grace", AT(timeouts.grace_ms), 0, hour),
   };
+  for (Setting<C>& setting : webhook_settings()) settings.push_back(std::move(setting));
+  for (Setting<C>& setting : ledger_settings()) settings.push_back(std::move(setting));
+  return settings;
 }
 
 std::vector<Setting<RouteConfig>> make_route_settings() {
   using R = RouteConfig;
   const auto key_length_limit = static_cast<std::int64_t>(key_length_max);
-  return {
+  std::vector<Setting<R>> settings{
       match_setting(),
       choice_setting<R, KeyUse>("key", AT(key), key_names),
       text_setting<R>("key_header", AT(key_header), check_key_header),
@@ -139,6 +143,8 @@ std::vector<Setting<RouteConfig>> make_route_settings() {
       texts_setting<R>("fingerprint.exclude", AT(fingerprint.exclude), check_pointer),
       texts_setting<R>("replay_headers", AT(replay_headers), check_replay_header),
   };
+  for (Setting<R>& setting : probe_settings()) settings.push_back(std::move(setting));
+  return settings;
 }
 
 #undef AT
@@ -191,8 +197,8 @@ std::string to_literal(const SettingValue& value) {
 }
 
 std::optional<std::string> unsupported_setting(std::string_view name) {
-  for (const std::string_view later : {"probe", "async", "tenant.claim", "tenant.keys",
-                                       "tenant.issuer", "tenant.audience", "tenant.secret"}) {
+  for (const std::string_view later : {"async", "tenant.claim", "tenant.keys", "tenant.issuer",
+                                       "tenant.audience", "tenant.secret"}) {
     if (name == later) return "\"" + std::string(name) + "\" is not supported in this version";
   }
   return std::nullopt;

@@ -115,6 +115,16 @@ void Log::event(LogLevel level, std::string_view event, std::initializer_list<Lo
   write(line);
 }
 
+void Log::reconciled(const recovery::Reconciled& reconciled) {
+  LogLevel level = reconciled.state == State::unknown ? LogLevel::debug : LogLevel::info;
+  if (reconciled.to_operator) level = LogLevel::error;
+  event(level, "reconciled",
+        {{"key", std::string_view(reconciled.id.key)},
+         {"tenant", std::string_view(reconciled.id.scope)},
+         {"state", to_string(reconciled.state)},
+         {"reason", reconciled.reason}});
+}
+
 void Log::append_request(std::string& out, const RequestLine& line) const {
   begin(out, LogLevel::info, "request");
   if (format_ == LogFormat::text) {

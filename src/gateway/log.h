@@ -13,6 +13,7 @@
 #include "gateway/config.h"
 #include "gateway/decision.h"
 #include "http/loop.h"
+#include "recovery/reconciler.h"
 
 namespace oncekey::gateway {
 
@@ -48,6 +49,7 @@ class Log {
 
   bool enabled(LogLevel level) const { return level >= level_; }
   void event(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);
+  void reconciled(const recovery::Reconciled& reconciled);
   void append_request(std::string& out, const RequestLine& line) const;
   void write(std::string_view lines);
 

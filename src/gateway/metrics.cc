@@ -8,6 +8,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "gateway/metric_text.h"
+
 namespace oncekey::gateway {
 
 namespace {
@@ -34,13 +36,6 @@ prometheus::Histogram& histogram(prometheus::Registry& registry, const std::stri
                                  const std::string& help) {
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add(
       {}, seconds_buckets());
-}
-
-void append_figure(std::string& out, std::string_view name, std::string_view type,
-                   std::string_view help, std::uint64_t value) {
-  out.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name);
-  out.append(" ").append(type).append("\n").append(name).append(" ");
-  out.append(std::to_string(value)).append("\n");
 }
 
 }  // namespace
@@ -119,6 +114,15 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
   swept_ = &counter(*registry_, "oncekey_zombies_total",
                     "Records whose lease ran out while in progress; now unknown");
   reaped_ = &counter(*registry_, "oncekey_reaped_total", "Records removed after their retention");
+  auto& reconciles = prometheus::BuildCounter()
+                         .Name("oncekey_reconcile_total")
+                         .Help("Unknown records that were asked about, by what came of it")
+                         .Register(*registry_);
+  reconciled_completed_ = &reconciles.Add({{"outcome", "completed"}});
+  reconciled_failed_ = &reconciles.Add({{"outcome", "failed_retryable"}});
+  reconcile_put_off_ = &reconciles.Add({{"outcome", "scheduled"}});
+  reconcile_given_up_ = &reconciles.Add({{"outcome", "operator"}});
+  reconcile_errors_ = &reconciles.Add({{"outcome", "store_error"}});
   personal_data_keys_ =
       &counter(*registry_, "oncekey_personal_data_keys_total", "Keys that look like personal data");
   cache_replays_ =
@@ -186,6 +190,16 @@ void Metrics::swept(std::size_t count) {
 void Metrics::reaped(std::size_t count) {
   reaped_->Increment(static_cast<double>(count));
 }
+void Metrics::reconciled(const recovery::ReconcileCounts& counts) {
+  const auto add = [](prometheus::Counter* counter, std::size_t count) {
+    if (count > 0) counter->Increment(static_cast<double>(count));
+  };
+  add(reconciled_completed_, counts.completed);
+  add(reconciled_failed_, counts.failed_retryable);
+  add(reconcile_put_off_, counts.still_unknown - counts.to_operator);
+  add(reconcile_given_up_, counts.to_operator);
+  add(reconcile_errors_, counts.errors);
+}
 void Metrics::personal_data_key() {
   personal_data_keys_->Increment();
 }
@@ -226,6 +240,11 @@ std::string Metrics::text(const StoreFigures& store, const http::ServerStats& se
           static_cast<std::uint64_t>(store.breaker->state));
     total("oncekey_store_breaker_opens_total", "How often the store was found to be down",
           store.breaker->opens);
+  }
+  if (store.operator_queue) {
+    gauge("oncekey_reconcile_operator_queue",
+          "Unknown records that probing has given up on: an operator has to decide",
+          *store.operator_queue);
   }
   gauge("oncekey_store_queue_depth", "Operations waiting for the next batch",
         committer.queue_depth);

@@ -11,6 +11,7 @@
 #include "gateway/decision.h"
 #include "http/server.h"
 #include "oncekey/store.h"
+#include "recovery/reconciler.h"
 #include "store/breaker.h"
 #include "store/committer.h"
 
@@ -41,6 +42,7 @@ struct StoreFigures {
   store::CommitterStats committer;
   EngineStats engine;
   std::optional<store::Breaker::Snapshot> breaker;  // none: an embedded store
+  std::optional<std::uint64_t> operator_queue;      // none: nothing is reconciled here
 };
 
 class Metrics {
@@ -62,6 +64,7 @@ class Metrics {
   void orphans(std::size_t count);
   void swept(std::size_t count);
   void reaped(std::size_t count);
+  void reconciled(const recovery::ReconcileCounts& counts);
   void personal_data_key();
   void cache_replay();
   void fail_open();
@@ -89,6 +92,11 @@ class Metrics {
   prometheus::Counter* orphans_ = nullptr;
   prometheus::Counter* swept_ = nullptr;
   prometheus::Counter* reaped_ = nullptr;
+  prometheus::Counter* reconciled_completed_ = nullptr;
+  prometheus::Counter* reconciled_failed_ = nullptr;
+  prometheus::Counter* reconcile_put_off_ = nullptr;
+  prometheus::Counter* reconcile_given_up_ = nullptr;
+  prometheus::Counter* reconcile_errors_ = nullptr;
   prometheus::Counter* personal_data_keys_ = nullptr;
   prometheus::Counter* cache_replays_ = nullptr;
   prometheus::Counter* fail_opens_ = nullptr;

@@ -17,6 +17,8 @@ namespace {
 constexpr DurationMs retry_in_flight_ms = 1'000;
 constexpr DurationMs retry_store_ms = 1'000;
 constexpr DurationMs retry_unknown_ms = 30'000;
+// A probe that is due now is asked at the reconciler's next look, and answered soon after.
+constexpr DurationMs retry_probe_due_ms = 2'000;
 constexpr DurationMs retry_unreachable_ms = 1'000;
 // A waiting duplicate also asks the store this often: another node may have settled the record.
 constexpr DurationMs wait_poll_ms = 250;
@@ -73,6 +75,14 @@ std::string joined(const http::RequestHead& head, std::string_view name) {
     value.append(field.value);
   }
   return value;
+}
+
+bool has_probe(const RouteConfig& route) {
+  return !route.probe.get.empty();
+}
+
+DurationMs first_probe_in(const RouteConfig& route) {
+  return has_probe(route) ? route.probe.every_ms : retry_unknown_ms;
 }
 
 ReserveResult result_of(const ReserveOutcome& outcome) {
@@ -306,7 +316,7 @@ http::Task<void> ProtectedRequest::reserve() {
       line_.attempt = unknown->attempt;
       context_.metrics.duplicate(id_.scope);
       DurationMs wait_ms = unknown->reconcile_after - unknown->decided_at;
-      wait_ms = wait_ms > 0 ? wait_ms : retry_unknown_ms;
+      if (wait_ms <= 0) wait_ms = has_probe(route_) ? retry_probe_due_ms : retry_unknown_ms;
       co_await answer(Decision::unknown, AnswerCase::outcome_unknown, {}, wait_ms);
     } else if (std::holds_alternative<Expired>(outcome)) {
       context_.metrics.duplicate(id_.scope);
@@ -351,7 +361,8 @@ http::Task<void> ProtectedRequest::execute(Execute hold, std::int64_t lease_over
   error_ = classification.reason;
   line_.outcome = name_of(classification.outcome);
   line_.decision = Decision::executed;
-  Verdict verdict = SettleUnknown{classification.reason, retry_unknown_ms};
+  const DurationMs reconcile_in_ms = first_probe_in(route_);
+  Verdict verdict = SettleUnknown{classification.reason, reconcile_in_ms};
   if (classification.outcome == Outcome::completed) {
     verdict = SettleCompleted{keep(result, route_)};
   } else if (classification.outcome == Outcome::failed_retryable) {
@@ -373,7 +384,7 @@ http::Task<void> ProtectedRequest::execute(Execute hold, std::int64_t lease_over
         "The request was sent, but no whole answer came back, so it is not known whether "
         "it was executed. It will not be sent again. Ask with the same key after the time "
         "in Retry-After; a new key could make the operation run twice.",
-        retry_unknown_ms, status);
+        reconcile_in_ms, status);
   }
 }
 

@@ -19,6 +19,7 @@ constexpr std::size_t reap_batch = 200;
 constexpr int reap_rest = 5;  // a sixth of the time is enough for expiry
 constexpr auto sweep_every = std::chrono::milliseconds(500);
 constexpr auto reap_every = std::chrono::seconds(5);
+constexpr std::size_t reconcile_batch = 100;
 // After the grace time: how long the store may take to record the cut-off requests.
 constexpr auto cut_off_limit = std::chrono::seconds(5);
 constexpr auto close_limit = std::chrono::seconds(2);
@@ -125,6 +126,7 @@ Service::Service(const Config& config, std::string secret, store::Store store, L
       secret_(std::move(secret)),
       log_(log),
       routes_(config_.routes),
+      probes_(config_, routes_),
       fingerprinter_(secret_),
       policy_{policy_json(config_), policy_html(config_)},
       owner_(owner_name()),
@@ -152,11 +154,13 @@ Service::Service(const Config& config, std::string secret, store::Store store, L
   if (!addresses) throw std::runtime_error("listen: " + addresses.error());
   listener_ = std::make_unique<http::Listener>(workers_[0]->loop, addresses->front(), stats_,
                                                server_options_);
+  if (!config_.webhook.listen.empty()) {
+    webhooks_ = std::make_unique<WebhookPort>(config_, background(), log_);
+  }
 }
 
 Service::~Service() {
-  sweeper_.reset();
-  reaper_.reset();
+  stop_roles();
   for (auto& worker : workers_) {
     if (!worker->thread.joinable()) continue;
     worker->loop.stop();
@@ -217,6 +221,31 @@ void Service::start_roles() {
     return *reaped == reap_batch;
   };
   reaper_ = std::make_unique<recovery::Role>(reap_every, reap, reap_rest);
+  if (probes_.any()) start_reconciler();
+}
+
+void Service::start_reconciler() {
+  prober_ = std::make_unique<recovery::Prober>();
+  const auto report = [this](const recovery::Reconciled& reconciled) {
+    log_.reconciled(reconciled);
+  };
+  reconciler_ = std::make_unique<recovery::Reconciler>(recovery::Reconciler::Parts{
+      background(), *prober_, [this](const Record& record) { return probes_.of(record); },
+      wall_now_ms, report});
+  reconciling_ = std::make_unique<recovery::Role>(probes_.look_every(), [this] {
+    if (breaker_ && !breaker_->closed()) return false;
+    const recovery::ReconcileCounts counts = reconciler_->run_once(reconcile_batch);
+    metrics_.reconciled(counts);
+    return counts.more;
+  });
+}
+
+void Service::stop_roles() {
+  webhooks_.reset();
+  if (prober_) prober_->stop();  // or the role would wait for an upstream that does not answer
+  sweeper_.reset();
+  reaper_.reset();
+  reconciling_.reset();
 }
 
 // Also of other nodes' leases, where the store is shared.
@@ -271,8 +300,7 @@ DrainCounts Service::drain(DurationMs grace_ms) {
     post_to_all([](Worker& worker) { worker.connections.abort(); });
     counts.clean = wait_for_idle(close_limit, stats_.connections_open) && counts.clean;
   }
-  sweeper_.reset();
-  reaper_.reset();
+  stop_roles();
   for (auto& worker : workers_) {
     worker->loop.post([raw = worker.get()] { raw->pool.close_idle(); });
     worker->loop.stop();
@@ -299,7 +327,10 @@ std::string Service::metrics_text() {
   figures.engine.syncs = sum.syncs;
   figures.engine.statements = sum.statements;
   if (breaker_) figures.breaker = breaker_->snapshot();
-  return metrics_.text(figures, stats_);
+  if (reconciler_) figures.operator_queue = reconciler_->operator_queue();
+  std::string text = metrics_.text(figures, stats_);
+  if (webhooks_) webhooks_->append_metrics(text);
+  return text;
 }
 
 }  // namespace oncekey::gateway

@@ -11,8 +11,12 @@
 #include "gateway/config.h"
 #include "gateway/context.h"
 #include "gateway/gateway.h"
+#include "gateway/route_probes.h"
+#include "gateway/webhook_port.h"
 #include "http/server.h"
 #include "oncekey/store.h"
+#include "recovery/prober.h"
+#include "recovery/reconciler.h"
 #include "recovery/role.h"
 #include "store/breaker.h"
 #include "store/committer.h"
@@ -43,6 +47,7 @@ class Service {
   DrainCounts drain(DurationMs grace_ms);
 
   std::string address() const { return listener_->address(); }
+  std::string webhook_address() const { return webhooks_ ? webhooks_->address() : ""; }
   bool draining() const { return draining_; }
   // For operators and background roles: does not hold up requests where the store can help it.
   store::Committer& background() { return background_ ? *background_ : *committer_; }
@@ -58,6 +63,8 @@ class Service {
   void report_breaker(const store::Breaker::Change& change);
   void report_orphans();
   void start_roles();
+  void start_reconciler();
+  void stop_roles();
   bool sweep();
   bool wait_for_idle(std::chrono::milliseconds limit, std::atomic<std::uint64_t>& count);
   template <class Work>
@@ -67,6 +74,7 @@ class Service {
   std::string secret_;
   Log& log_;
   RouteTable routes_;
+  RouteProbes probes_;
   Fingerprinter fingerprinter_;
   PolicyDocuments policy_;
   std::string owner_;
@@ -85,6 +93,10 @@ class Service {
   std::unique_ptr<http::Listener> listener_;
   std::unique_ptr<recovery::Role> sweeper_;
   std::unique_ptr<recovery::Role> reaper_;
+  std::unique_ptr<recovery::Prober> prober_;  // null: no route has a probe
+  std::unique_ptr<recovery::Reconciler> reconciler_;
+  std::unique_ptr<recovery::Role> reconciling_;
+  std::unique_ptr<WebhookPort> webhooks_;  // null: none are received
   std::atomic<bool> draining_{false};
   EngineStats last_stats_;  // what the store said when it was last asked for its figures
 };

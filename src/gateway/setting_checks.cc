@@ -5,7 +5,10 @@
 #include <charconv>
 #include <string>
 
+#include "gateway/route_pattern.h"
+#include "http/client.h"
 #include "http/field.h"
+#include "recovery/placeholders.h"
 #include "store/store_url.h"
 
 namespace oncekey::gateway {
@@ -171,6 +174,59 @@ Problem check_tenant_name(std::string_view text) {
   }
   return problem(quoted(text) + " is not a tenant's name",
                  "1 to 128 visible ASCII characters without spaces, not starting with \"key:\"");
+}
+
+Problem check_probe(std::string_view text) {
+  const std::string example = "\"/payments?idempotency_key={key}\"";
+  if (text.starts_with('/') && (!is_visible(text) || text.find('#') != text.npos)) {
+    return problem(quoted(text) + " is not a path on the upstream", example);
+  }
+  if (!text.starts_with('/')) {
+    if (const auto url = http::parse_destination(text); !url) {
+      return problem(url.error(), example + ", or a URL that begins with http://");
+    }
+  }
+  if (const auto wrong = recovery::placeholder_problem(text, recovery::PlaceholderUse::url)) {
+    return problem(*wrong, "{key}, {scope} or {derived:PHASE}");
+  }
+  if (text.find("{key}") == text.npos && text.find("{derived:") == text.npos) {
+    return problem("names no key, so every record would get the same answer", example);
+  }
+  return std::nullopt;
+}
+
+Problem check_ledger(std::string_view text) {
+  if (const auto url = http::parse_destination(text); !url) return problem(url.error());
+  if (text.find("{after}") != text.npos) return std::nullopt;
+  return problem("has no {after}, so only the first page would ever be read",
+                 "\"http://provider/ledger?after={after}\"");
+}
+
+Problem check_path(std::string_view text) {
+  if (text.starts_with('/') && is_visible(text) && text.find_first_of("?#") == text.npos) {
+    return std::nullopt;
+  }
+  return problem(quoted(text) + " is not a path", "\"/webhooks\"");
+}
+
+Problem check_match(std::string_view text) {
+  const auto pattern = parse_route_pattern(text);
+  if (pattern) return std::nullopt;
+  return problem(pattern.error().message, pattern.error().hint);
+}
+
+Problem check_probe_header(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const bool printable = std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == 0x7f;
+  });
+  if (colon == text.npos || !http::is_token(text.substr(0, colon)) || !printable) {
+    return problem(quoted(text) + " is not a header", "\"X-Tenant: {scope}\"");
+  }
+  if (const auto wrong = recovery::placeholder_problem(text, recovery::PlaceholderUse::header)) {
+    return problem(*wrong, "{key}, {scope}, {derived:PHASE} or {env:NAME}");
+  }
+  return std::nullopt;
 }
 
 }  // namespace oncekey::gateway
