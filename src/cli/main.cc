@@ -9,6 +9,7 @@
 #include "cli/migrate.h"
 #include "cli/serve.h"
 #include "cli/serve_options.h"
+#include "cli/worker.h"
 
 namespace {
 
@@ -18,6 +19,7 @@ constexpr std::string_view usage =
   oncekey serve --to http://127.0.0.1:3000   a gateway before that service, on 127.0.0.1:8080
   oncekey serve --config oncekey.toml        the same, configured
   oncekey check --config oncekey.toml        what a configuration means, and what is wrong with it
+  oncekey worker --config oncekey.toml       delivers the messages of a database's outbox
   oncekey migrate --store postgres://HOST/DB brings a database to the schema of this version
   oncekey ledger --config oncekey.toml       a provider's ledger compared with our records
   oncekey demo                               a sample service, the gateway and a tour
@@ -38,6 +40,7 @@ int main(int argc, char** argv) {
   std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "serve") return serve(argc - 1, argv + 1);
   if (command == "check") return oncekey::cli::run_check(argc - 1, argv + 1);
+  if (command == "worker") return oncekey::cli::run_worker(argc - 1, argv + 1);
   if (command == "migrate") return oncekey::cli::run_migrate(argc - 1, argv + 1);
   if (command == "ledger") return oncekey::cli::run_ledger(argc - 1, argv + 1);
   if (command == "demo") return oncekey::cli::run_demo(argc - 1, argv + 1);
