@@ -76,8 +76,11 @@ std::string worker_metrics_text(const outbox::WorkerFigures& figures) {
   return out;
 }
 
-WorkerServer::WorkerServer(const outbox::WorkerFigures& figures, const std::string& listen)
-    : figures_(figures), connections_(loop_, *this, options_, stats_) {
+WorkerServer::WorkerServer(const outbox::WorkerFigures& figures, const std::string& listen,
+                           std::function<std::string()> more_metrics)
+    : figures_(figures),
+      more_metrics_(std::move(more_metrics)),
+      connections_(loop_, *this, options_, stats_) {
   options_.connections_max = connections_max;
   auto addresses = http::resolve(listen);
   if (!addresses) throw std::runtime_error("worker.admin: " + addresses.error());
@@ -117,6 +120,7 @@ http::Task<void> WorkerServer::handle(http::Exchange& exchange) {
   } else if (head.path == "/metrics") {
     type = "text/plain; version=0.0.4; charset=utf-8";
     body = worker_metrics_text(figures_);
+    if (more_metrics_) body += more_metrics_();
   } else {
     status = 404;
     body = status_body("not found", "Known: /healthz /livez /readyz /metrics");

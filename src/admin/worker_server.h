@@ -2,6 +2,7 @@
 // own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,8 +16,10 @@ std::string worker_metrics_text(const outbox::WorkerFigures& figures);
 
 class WorkerServer final : private http::Handler {
  public:
-  // Binds `listen`; throws std::runtime_error when it cannot.
-  WorkerServer(const outbox::WorkerFigures& figures, const std::string& listen);
+  // Binds `listen`; throws std::runtime_error when it cannot. What `more_metrics` returns is part
+  // of /metrics; called on the port's own thread.
+  WorkerServer(const outbox::WorkerFigures& figures, const std::string& listen,
+               std::function<std::string()> more_metrics = {});
   ~WorkerServer() override;
 
   std::string address() const { return listener_->address(); }
@@ -26,6 +29,7 @@ class WorkerServer final : private http::Handler {
   http::Task<void> refuse(http::Exchange& exchange, const http::Refusal& refusal) override;
 
   const outbox::WorkerFigures& figures_;
+  const std::function<std::string()> more_metrics_;
   http::Loop loop_;
   http::ServerOptions options_;
   http::ServerStats stats_;

@@ -14,6 +14,7 @@
 #include "cli/exit_code.h"
 #include "cli/flags.h"
 #include "cli/signals.h"
+#include "cli/worker_roles.h"
 #include "gateway/config_file.h"
 #include "gateway/log.h"
 #include "outbox/worker.h"
@@ -139,7 +140,14 @@ int deliver_once(outbox::Worker& worker, const LoggedWork& work, std::size_t bat
 }
 
 int deliver_until_signal(outbox::Worker& worker, const gateway::Config& config, gateway::Log& log) {
-  admin::WorkerServer admin(worker.figures(), config.worker.admin);
+  auto roles = WorkerRoles::start(config, log);
+  if (!roles) throw std::runtime_error(roles.error());
+  admin::WorkerServer admin(worker.figures(), config.worker.admin,
+                            [&roles] { return (*roles)->metrics_text(); });
+  const std::string webhooks = (*roles)->webhook_address();
+  if (!webhooks.empty()) {
+    log.event(LogLevel::info, "webhooks", {{"listen", std::string_view(webhooks)}});
+  }
   const std::string address = admin.address();
   const std::string database = store::without_passwords(config.worker.database);
   log.event(LogLevel::info, "delivering",
