@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A payments service that keeps its rows and its idempotency keys in one transaction.
+"""A payments service that keeps its rows, its idempotency keys and its messages in one transaction.
 
     oncekey migrate --store postgres://HOST/DB
     python3 examples/sql/payments.py postgres://HOST/DB
@@ -27,7 +27,11 @@ def charge(connection, body):
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO public.example_payments (amount) VALUES (%s) RETURNING id",
                        (body["amount"],))
-        return {"payment": cursor.fetchone()[0], "amount": body["amount"]}
+        payment = cursor.fetchone()[0]
+        # `oncekey worker` tells the provider, after the commit and not without it.
+        cursor.execute("SELECT oncekey.enqueue('provider', %s, message_key => %s)",
+                       (json.dumps(body).encode(), f"charge payment {payment}"))
+        return {"payment": payment, "amount": body["amount"]}
 
 
 def reserve(connection, scope, key, fingerprint):
@@ -88,6 +92,12 @@ def payments(connection, amount):
         return cursor.fetchone()[0]
 
 
+def messages(connection, raw):
+    with connection, connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM oncekey.outbox WHERE payload = %s", (raw,))
+        return cursor.fetchone()[0]
+
+
 def failing_charge(connection, body):
     charge(connection, body)
     raise ProviderDown
@@ -105,7 +115,8 @@ def main(url):
     key = str(uuid.uuid4())
 
     status, _, _ = pay(connection, "customer 17", key, raw, failing_charge)
-    print(f"provider down: {status}, rows: {payments(connection, amount)}")
+    print(f"provider down: {status}, rows: {payments(connection, amount)},"
+          f" messages: {messages(connection, raw)}")
 
     answers = []
     threads = [threading.Thread(target=lambda: answers.append(
@@ -116,7 +127,7 @@ def main(url):
         thread.join()
     same = all(answer == answers[0] for answer in answers)
     print(f"eight at once: {answers[0][0]}, same answer: {same},"
-          f" rows: {payments(connection, amount)}")
+          f" rows: {payments(connection, amount)}, messages: {messages(connection, raw)}")
 
     status, _, _ = pay(connection, "customer 17", key, b'{"amount": 1}')
     print(f"another request with the key: {status}")

@@ -24,11 +24,11 @@ TEST_F(SqlExamplesTest, PaymentInPlainPsql) {
   EXPECT_EQ(output_of({"/usr/bin/psql", "-X", url_, "-f", folder_ + "payment.psql"}),
             "1. the work is done, but the transaction is rolled back\n"
             "decision: execute\n"
-            "payments: 0, keys: 0\n"
+            "payments: 0, keys: 0, messages: 0\n"
             "2. the same request again, and this time it is committed\n"
             "decision: execute\n"
             "completed: t\n"
-            "payments: 1\n"
+            "payments: 1, messages: 1\n"
             "3. the client did not hear the answer, and repeats the request\n"
             "decision: replay, status: 201, answer: {\"paid\" : 1200}\n"
             "4. somebody uses the key for another request\n"
@@ -37,8 +37,8 @@ TEST_F(SqlExamplesTest, PaymentInPlainPsql) {
 
 TEST_F(SqlExamplesTest, PaymentsInPython) {
   EXPECT_EQ(output_of({"/usr/bin/python3", folder_ + "payments.py", url_}),
-            "provider down: 503, rows: 0\n"
-            "eight at once: 201, same answer: True, rows: 1\n"
+            "provider down: 503, rows: 0, messages: 0\n"
+            "eight at once: 201, same answer: True, rows: 1, messages: 1\n"
             "another request with the key: 422\n");
 }
 
