@@ -36,6 +36,14 @@ SettingValue in_force(const Setting<RouteConfig>& setting, const RouteConfig& ro
 
 Config without_passwords(Config config) {
   config.store = store::without_passwords(config.store);
+  config.worker.database = store::without_passwords(config.worker.database);
+  for (outbox::SinkConfig& sink : config.sinks) {
+    sink.url = store::without_passwords(sink.url);
+    for (std::string& secret : sink.secrets) secret = "(set)";
+    for (std::string& property : sink.properties) {
+      property = property.substr(0, property.find('=')) + "=(set)";
+    }
+  }
   return config;
 }
 
@@ -70,7 +78,8 @@ std::string describe(const Config& given) {
   const Config untouched;
   for (const Setting<Config>& setting : gateway_settings()) {
     // Of what most do without, only what was set.
-    const bool extra = setting.name.starts_with("webhook.") || setting.name.starts_with("ledger.");
+    const bool extra = setting.name.starts_with("webhook.") ||
+                       setting.name.starts_with("ledger.") || setting.name.starts_with("worker.");
     if (extra && setting.get(config) == setting.get(untouched)) continue;
     append_line(out, "", setting.name, to_literal(setting.get(config)), width);
   }
@@ -90,6 +99,15 @@ std::string describe(const Config& given) {
       append_line(out, "  ", setting.name, to_literal(in_force(setting, route)), route_width);
     }
   }
+  const outbox::SinkConfig plain;
+  for (const outbox::SinkConfig& sink : config.sinks) {
+    out.append("\nsink  ").append(sink.name).append("\n");
+    for (const Setting<outbox::SinkConfig>& setting : sink_settings()) {
+      const bool always = setting.name == "kind";
+      if (setting.name == "name" || (!always && setting.get(sink) == setting.get(plain))) continue;
+      append_line(out, "  ", setting.name, to_literal(setting.get(sink)), widest(sink_settings()));
+    }
+  }
   return out;
 }
 
@@ -106,6 +124,15 @@ std::string describe_json(const Config& given) {
     writer.begin_object();
     write_settings(writer, route_settings(),
                    [&](const Setting<RouteConfig>& setting) { return in_force(setting, route); });
+    writer.end_object();
+  }
+  writer.end_array();
+  writer.key("sink");
+  writer.begin_array();
+  for (const outbox::SinkConfig& sink : config.sinks) {
+    writer.begin_object();
+    write_settings(writer, sink_settings(),
+                   [&](const Setting<outbox::SinkConfig>& setting) { return setting.get(sink); });
     writer.end_object();
   }
   writer.end_array();
