@@ -228,6 +228,35 @@ TEST_P(Worker, HealthAndMetricsAreOnThePortForOperators) {
   EXPECT_EQ(get("/metrics").body.find("good"), std::string::npos);
 }
 
+TEST(WorkerOutage, DeliversAgainWhenItsDatabaseIsBack) {
+  PostgresServer server;
+  const std::string url = server.url();
+  migrate(url);
+  ScriptedUpstream receiver;
+  TemporaryFolder folder;
+  const std::string file = folder.write(
+      "oncekey.toml", "[[sink]]\nname = \"provider\"\nurl = \"" + receiver.url() + "\"\n");
+  const auto enqueue = [&](const std::string& key) {
+    PostgresClient(url).execute("SELECT oncekey.enqueue('provider', '{}', '" + key + "')");
+  };
+  enqueue("before");
+  Process process(
+      {oncekey_binary(), "worker", "--config", file, "--database", url, "--admin", "127.0.0.1:0"});
+  ASSERT_TRUE(receiver.audit().wait_for_arrivals("before", 1)) << process.output();
+  const auto logged = [&](const std::string& event) {
+    return process.wait_for_line(
+        [&](const std::string& line) { return json_text(line, "/event") == event; });
+  };
+  server.stop_fast();
+  ASSERT_TRUE(logged("outbox_unavailable")) << process.output();
+  server.start();
+  ASSERT_TRUE(logged("outbox_available")) << process.output();
+  enqueue("after");
+  ASSERT_TRUE(receiver.audit().wait_for_arrivals("after", 1)) << process.output();
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 0) << process.output();
+}
+
 TEST(WorkerCommand, MistakesAreSaidBeforeAnythingIsDone) {
   const auto output_of = [](const std::vector<std::string>& arguments, int code) {
     std::vector<std::string> words = {oncekey_binary(), "worker"};
