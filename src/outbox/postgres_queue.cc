@@ -77,6 +77,7 @@ Result<std::unique_ptr<Queue>, std::string> PostgresQueue::open(const std::strin
 
 void PostgresQueue::drop() {
   session_.drop();
+  ++sessions_lost_;
   listening_ = false;
   asleep_ = false;  // the server gives up the locks of a session that has ended
 }
@@ -239,7 +240,10 @@ void PostgresQueue::wait(milliseconds at_most) {
     asleep_ = answer == 1;
     if (asleep_) return;  // for one more look
   }
-  pause(next_due(until));
+  const std::uint64_t before = sessions_lost_;
+  const auto due = next_due(until);
+  // A notification may have been missed, and nobody knows that the new session sleeps.
+  if (sessions_lost_ == before) pause(due);
 }
 
 PostgresQueue::Clock::time_point PostgresQueue::next_due(Clock::time_point at_most) {

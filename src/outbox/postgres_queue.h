@@ -62,6 +62,7 @@ class PostgresQueue final : public Queue {
   store::PostgresSession session_;
   WakeSignal wake_signal_;
   bool listening_ = false;
+  std::uint64_t sessions_lost_ = 0;
   bool asleep_ = false;                   // holds the lock that makes writers notify
   std::string aggregate_;                 // that was visited last, as PostgreSQL's text
   std::multiset<Clock::time_point> due_;  // when what was put off here is due again

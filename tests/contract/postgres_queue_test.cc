@@ -147,6 +147,21 @@ TEST_F(PostgresQueueTest, SecondSleeperIsWokenToo) {
   EXPECT_EQ(payloads(claimed(*queue_)) + payloads(claimed(*other)), "a");
 }
 
+// Its lock went with the session: nobody would notify it.
+TEST_F(PostgresQueueTest, SleeperWhoseSessionEndedLooksAgain) {
+  fall_asleep(*queue_);
+  const std::string database = url_.substr(url_.rfind('/') + 1);
+  const std::string sleepers =
+      " FROM pg_stat_activity a JOIN pg_locks l USING (pid) WHERE l.locktype = 'advisory' AND"
+      " l.mode = 'ExclusiveLock' AND a.datname = current_database()";
+  test::PostgresClient admin(test::shared_postgres().admin_url(database));
+  ASSERT_EQ(admin.query("SELECT count(pg_terminate_backend(a.pid))" + sleepers), "1");
+  EXPECT_TRUE(test::eventually([&] { return admin.query("SELECT count(*)" + sleepers) == "0"; }));
+  EXPECT_LT(waiting(*queue_).get(), seconds(30));
+  enqueue("a");
+  EXPECT_EQ(payloads(claimed(*queue_)), "a");
+}
+
 TEST_F(PostgresQueueTest, WakeFromAnotherThreadEndsTheWait) {
   fall_asleep(*queue_);
   auto wait = waiting(*queue_);
