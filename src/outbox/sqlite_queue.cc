@@ -190,6 +190,8 @@ class SqliteQueue : public Queue {
 }  // namespace
 
 Result<std::unique_ptr<Queue>, std::string> open_sqlite_queue(std::string_view path) {
+  constexpr std::string_view parameter = "?shared=1";  // as in a store's URL; it is what we do
+  if (path.ends_with(parameter)) path.remove_suffix(parameter.size());
   auto connection = store::share_sqlite(std::string(path), patience_ms);
   if (!connection) return connection.error();
   return std::unique_ptr<Queue>(

@@ -14,8 +14,8 @@
 
 namespace oncekey::outbox {
 
-// `path` is that of the service's own database, which must be there and have been migrated. The
-// error is a sentence for operators.
+// `path` is that of the service's own database, also with ?shared=1 as in a store's URL, which must
+// be there and have been migrated. The error is a sentence for operators.
 Result<std::unique_ptr<Queue>, std::string> open_sqlite_queue(std::string_view path);
 
 }  // namespace oncekey::outbox

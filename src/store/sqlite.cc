@@ -13,6 +13,14 @@ bool only_reads(const Operation& operation) {
   return std::holds_alternative<Get>(operation) || std::holds_alternative<List>(operation);
 }
 
+// What a settled record says does not depend on what could not be written.
+bool stands_without_writing(const Operation& operation) {
+  if (only_reads(operation)) return true;
+  const auto* const reserve = std::get_if<Reserve>(&operation);
+  return reserve != nullptr && (std::holds_alternative<Replay>(reserve->outcome) ||
+                                std::holds_alternative<Expired>(reserve->outcome));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>, std::string> SqliteEngine::open(const SqliteOptions& options) {
@@ -57,7 +65,11 @@ void SqliteEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
   } catch (const DatabaseError& error) {
     remember_doubts(batch);
     rollback();
-    answer_without_writing(batch, now, error.what());
+    if (error.kind() == DatabaseError::Kind::again) {  // it was waited for already
+      for (Operation* const operation : batch) refuse(*operation, error.what());
+    } else {
+      answer_without_writing(batch, now, error.what());
+    }
   }
 }
 
@@ -83,15 +95,14 @@ void SqliteEngine::rollback() {
   sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
-// A disk that is full still tells what is on it.
+// A disk that is full can still be read.
 void SqliteEngine::answer_without_writing(std::span<Operation* const> batch, TimestampMs now,
                                           const std::string& reason) {
   for (Operation* const operation : batch) {
     try {
       begin_reading_.run();
-      const auto changes = sqlite3_total_changes64(connection_.get());
       execute(*operation, records_, now);
-      if (sqlite3_total_changes64(connection_.get()) != changes) refuse(*operation, reason);
+      if (!stands_without_writing(*operation)) refuse(*operation, reason);
     } catch (const DatabaseError&) {
       refuse(*operation, reason);
     }

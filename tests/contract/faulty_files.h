@@ -10,15 +10,10 @@
 #include <string>
 #include <utility>
 
+#include "fault_story.h"
 #include "store/spare_logs.h"
 
 namespace oncekey::store {
-
-enum class Fault {
-  full_disk,     // an append writes a part, then there is no space
-  broken_write,  // an append writes nothing
-  broken_sync,   // a sync fails; what was written before may or may not be there later
-};
 
 // Counts the appends or syncs of all files, and fails the one with the armed number; `lasting`:
 // and all later ones, until heal().

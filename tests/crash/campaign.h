@@ -21,7 +21,7 @@ namespace oncekey::test {
 struct CampaignOptions {
   int cycles = 200;  // disturbances
   std::uint64_t seed = 1;
-  std::string store = "rocksdb";  // or memory, postgres, redis, tiered
+  std::string store = "rocksdb";  // or sqlite, memory, postgres, redis, tiered
   int clients = 6;
   bool progress = false;
   // Of Redis as the store; "off": no append-only file. With anything but "always" an acknowledged

@@ -17,6 +17,13 @@ TEST(CrashCampaign, TenKillsUnderLoadBreakNoPromise) {
   EXPECT_GT(report.load.connections_lost, 0u) << report.text();
 }
 
+TEST(CrashCampaign, TenKillsWithSqliteBreakNoPromise) {
+  CampaignReport report = run_campaign({.cycles = 10, .seed = 20240105, .store = "sqlite"});
+  EXPECT_TRUE(report.violations().empty()) << report.text();
+  EXPECT_EQ(report.disturbances(), 10u);
+  EXPECT_GT(report.acknowledged, 100u) << report.text();
+}
+
 // The witness must be able to speak: a store that forgets everything at a kill breaks promises.
 TEST(CrashCampaign, SeesThatAForgetfulStoreBreaksPromises) {
   CampaignReport report = run_campaign({.cycles = 5, .seed = 20240102, .store = "memory"});

@@ -15,7 +15,7 @@ Milliseconds duration(std::mt19937_64& random) {
 }
 
 bool is_embedded(const std::string& store) {
-  return store == "rocksdb" || store == "memory";
+  return store == "rocksdb" || store == "sqlite" || store == "memory";
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::vector<Blow> blows_of(const std::string& store) {
             redis_frozen,   scripts_flushed,   clients_dropped};
   }
   throw std::invalid_argument("there is no campaign for the store \"" + store +
-                              "\"; known: rocksdb, memory, postgres, redis, tiered");
+                              "\"; known: rocksdb, sqlite, memory, postgres, redis, tiered");
 }
 
 std::vector<Disturbance> plan_of(const std::string& store, int count, std::uint64_t seed,

@@ -12,7 +12,7 @@
 namespace {
 
 constexpr const char* usage_text =
-    "./dev crash [--store rocksdb|memory|postgres|redis|tiered] [--cycles N] [--seed N]\n"
+    "./dev crash [--store rocksdb|sqlite|memory|postgres|redis|tiered] [--cycles N] [--seed N]\n"
     "            [--clients N] [--appendfsync always|everysec|no|off] [--logs FOLDER]\n"
     "--cycles       disturbances: 200 for one gateway on its own store, 40 for two on a shared "
     "one\n"

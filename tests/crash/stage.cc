@@ -83,6 +83,7 @@ Stage::Stage(StageOptions options) : options_(std::move(options)) {
 std::string Stage::store_url() const {
   if (options_.store == "memory") return "memory:";
   if (options_.store == "rocksdb") return "rocksdb:" + (folder_.path() / "data").string();
+  if (options_.store == "sqlite") return "sqlite:" + (folder_.path() / "records.db").string();
   if (options_.store == "tiered") return postgres_->url() + "+" + redis_->url();
   return postgres_ ? postgres_->url() : redis_->url();
 }
