@@ -1,10 +1,11 @@
 // SQLite on files that fail.
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <vector>
+#include <set>
 
 #include "fault_story.h"
+#include "oncekey/transaction.h"
+#include "sqlite_file.h"
 #include "store/sqlite.h"
 #include "store/sqlite_migration.h"
 
@@ -81,6 +82,17 @@ int faulty_open(sqlite3_vfs* files, const char* name, sqlite3_file* file, int fl
   return code;
 }
 
+// Deleting the journal is what commits. When only the sync of its folder fails, the commit is
+// reported as failed and is there all the same.
+int faulty_delete(sqlite3_vfs* files, const char* name, int sync_folder) {
+  auto* const real_files = static_cast<sqlite3_vfs*>(files->pAppData);
+  if (sync_folder == 0 || !plan.fails(true)) {
+    return real_files->xDelete(real_files, name, sync_folder);
+  }
+  real_files->xDelete(real_files, name, 0);
+  return SQLITE_IOERR_DIR_FSYNC;
+}
+
 // While it lives, files that are opened can fail.
 class FaultySqlite : public FaultyStore {
  public:
@@ -90,6 +102,7 @@ class FaultySqlite : public FaultyStore {
     files_.szOsFile = static_cast<int>(sizeof(FaultyFile)) + real_->szOsFile;
     files_.pAppData = real_;
     files_.xOpen = faulty_open;
+    files_.xDelete = faulty_delete;
     sqlite3_vfs_register(&files_, 1);
   }
   ~FaultySqlite() override {
@@ -178,6 +191,35 @@ TEST(BrokenSqlite, RefusesClearlyServesReplaysAndResumesWhenSpaceReturns) {
   EXPECT_TRUE(std::holds_alternative<Execute>(reserve("b")));
   EXPECT_TRUE(std::holds_alternative<Execute>(reserve("c")));
   engine->reset();
+}
+
+TEST(BrokenSqlite, CommitOfAServiceOnAFailingDiskIsInDoubt) {
+  FaultySqlite store;
+  Folder folder;
+  SqliteClient connection(folder.path() + "/service.db");
+  connection.run("PRAGMA synchronous = EXTRA");
+  oncekey::migrate(connection.handle());
+  const auto database = oncekey::join(connection.handle());
+  std::set<bool> found;  // was there after all
+  for (int step = 1;; ++step) {
+    const std::string key = std::to_string(step);
+    database->begin();
+    database->transaction().reserve(reserve_of(key));
+    store.arm(Fault::broken_sync, step, false);
+    try {
+      database->commit();
+      EXPECT_FALSE(store.fired());
+      break;
+    } catch (const DatabaseError& error) {
+      EXPECT_EQ(error.kind(), DatabaseError::Kind::lost) << error.what();
+    }
+    store.heal();
+    EXPECT_FALSE(database->in_transaction());
+    database->begin();
+    found.insert(database->transaction().find({"tenant", key}).has_value());
+    database->rollback();
+  }
+  EXPECT_EQ(found, (std::set<bool>{false, true}));
 }
 
 }  // namespace
