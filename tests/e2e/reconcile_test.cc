@@ -207,9 +207,9 @@ TEST_F(WebhookAtTheGateway, WithoutAReadableSecretNothingStarts) {
                                 "secret_file = \"/nowhere/secret\"\nkey = \"/key\"\n"
                                 "executed_types = [\"a\"]\n")});
   EXPECT_EQ(process.wait(), 1);
-  EXPECT_NE(process.output().find("webhook.secret_file: /nowhere/secret cannot be read"),
-            std::string::npos)
-      << process.output();
+  EXPECT_TRUE(process.wait_for_line([](const std::string& line) {
+    return line.find("webhook.secret_file: /nowhere/secret cannot be read") != std::string::npos;
+  })) << process.output();
 }
 
 class SharedReconciliation : public SharedStoreFixture {
@@ -258,6 +258,9 @@ class LedgerCommand : public SharedReconciliation {
                            "margin = \"0s\"\nmatch = \"POST /charges\"\n";
     Process process({oncekey_binary(), "ledger", "--config", path});
     EXPECT_EQ(process.wait(), expected_code) << process.output();
+    // The output may be read a moment after the end.
+    process.wait_for_line(
+        [](const std::string& line) { return !json_text(line, "/undecided").empty(); });
     return process.lines();
   }
   std::unique_ptr<GatewayProcess> before(const ProviderProcess& provider) {
