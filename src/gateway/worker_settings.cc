@@ -108,6 +108,7 @@ const std::vector<Setting<SinkConfig>>& sink_settings() {
       texts_setting<S>("secrets", AT(secrets), check_secret),
       text_setting<S>("secret_file", AT(secret_file), check_anything),
       choice_setting<S, outbox::On4xx>("on_4xx", AT(on_4xx), on_4xx_names),
+      integer_setting<S>("decided_status", AT(decided_status), 0, 499),
       text_setting<S>("key_header", AT(key_header), check_key_header),
       text_setting<S>("provider_id_pointer", AT(provider_id_pointer), check_optional_pointer),
       text_setting<S>("provider_id_header", AT(provider_id_header), check_optional_name),
@@ -150,7 +151,7 @@ void check_sinks(ConfigDraft& draft) {
     if (sink.backoff_max_ms < sink.backoff_base_ms) {
       error("backoff_max", "is less than backoff");
     }
-    only_for(SinkKind::http, {"secrets", "secret_file", "on_4xx", "key_header",
+    only_for(SinkKind::http, {"secrets", "secret_file", "on_4xx", "decided_status", "key_header",
                               "provider_id_pointer", "provider_id_header", "response_limit"});
     only_for(SinkKind::redis, {"stream", "stream_max_length"});
     only_for(SinkKind::kafka, {"properties"});

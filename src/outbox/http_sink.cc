@@ -136,7 +136,10 @@ class HttpSink final : public Sink {
   }
 
   Delivery judge(const http::Answered& answer) const {
-    if (answer.status >= 200 && answer.status < 300) return Delivered{provider_id(answer)};
+    const bool decided = answer.status == static_cast<int>(config_.decided_status);
+    if ((answer.status >= 200 && answer.status < 300) || decided) {
+      return Delivered{provider_id(answer)};
+    }
     NotDelivered refused;
     refused.error = "the receiver answered " + std::to_string(answer.status);
     if (is_passing(answer.status)) {

@@ -105,6 +105,13 @@ TEST_F(HttpSink, PassingRefusalsAreTriedAgainAndOthersAreNot) {
   EXPECT_FALSE(refused("status=404").hopeless);
 }
 
+TEST_F(HttpSink, ADecisionThatIsARefusalIsDelivered) {
+  EXPECT_TRUE(refused("status=402").hopeless);
+  config_.decided_status = 402;
+  EXPECT_TRUE(std::holds_alternative<Delivered>(deliver("status=402")));
+  EXPECT_TRUE(refused("status=400").hopeless);
+}
+
 TEST_F(HttpSink, RetryAfterIsPassedOn) {
   EXPECT_EQ(refused("status=429 retry-after=30").not_before, 30s);
   EXPECT_EQ(refused("status=503").not_before, 0s);

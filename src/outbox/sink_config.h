@@ -27,6 +27,9 @@ struct SinkConfig {
   std::vector<std::string> secrets;  // "whsec_…"; the first is the newest. Empty: not signed
   std::string secret_file;           // more of them, one on a line
   On4xx on_4xx = On4xx::dead;        // but 408, 409, 425 and 429, which are always tried again
+  // A status besides 2xx by which the receiver has decided, so that the message is delivered: 402
+  // of a payment provider that made the charge and declined it. 0: none
+  std::uint32_t decided_status = 0;
   std::string key_header = "Idempotency-Key";
   std::string provider_id_pointer = "/id";  // into a JSON answer; "": none
   std::string provider_id_header;           // wins over the pointer; "": none
