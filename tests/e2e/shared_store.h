@@ -60,9 +60,9 @@ inline std::string fresh_store(StoreKind kind) {
 // tiered store the Redis stays up.
 class FragileStore {
  public:
-  explicit FragileStore(StoreKind kind) {
+  explicit FragileStore(StoreKind kind, PostgresServer::Options options = {}) {
     if (kind != StoreKind::redis) {
-      postgres_.emplace();
+      postgres_.emplace(std::move(options));
       migrate(postgres_->url());
       url_ = postgres_->url();
     }
@@ -77,6 +77,7 @@ class FragileStore {
   void freeze() { postgres_ ? postgres_->freeze() : redis_->freeze(); }
   void thaw() { postgres_ ? postgres_->thaw() : redis_->thaw(); }
   RedisServer& redis() { return *redis_; }
+  PostgresServer& postgres() { return *postgres_; }
 
  private:
   std::optional<PostgresServer> postgres_;

@@ -188,5 +188,68 @@ TEST_P(FullRedis, RefusesBeforeDispatchAndServesAgainWithSpace) {
   EXPECT_EQ(post(key_b).body, before.body);
 }
 
+class FullPostgres : public SharedStoreFixture {
+ protected:
+  static constexpr std::uint64_t file_limit = 16 << 20;  // the log goes on, the table does not
+
+  // Records of others, until their table has no room for one more page.
+  static void fill(PostgresServer& server) {
+    const auto more = [&](int records) {
+      try {
+        server.execute(
+            "INSERT INTO oncekey.records (created_at, due_at, shelf_until, fence, retention_ms,"
+            "   tombstone_ms, state, attempt, scope, key, fingerprint, method, path, owner)"
+            " SELECT now(), now() + interval '1 day', now() + interval '1 day', 1, 86400000, 0,"
+            "   'completed', 1, 'other', gen_random_uuid(), 'f', 'POST', '/', repeat('x', 200)"
+            " FROM generate_series(1, " +
+            std::to_string(records) + ")");
+        return true;
+      } catch (const std::runtime_error& refused) {
+        EXPECT_NE(std::string(refused.what()).find("could not extend file"), std::string::npos)
+            << refused.what();
+        return false;
+      }
+    };
+    // What a refused statement wrote is free again, so the last ones are small.
+    for (const int records : {5000, 100, 1}) {
+      int statements = 0;
+      while (more(records)) ASSERT_LT(++statements, 200) << "there is still room";
+    }
+  }
+  // As an operator makes room.
+  static void free(PostgresServer& server) {
+    server.execute("DELETE FROM oncekey.records WHERE scope = 'other'");
+    server.execute("VACUUM oncekey.records");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, FullPostgres,
+                         ::testing::Values(StoreKind::postgres, StoreKind::tiered), store_name);
+
+TEST_P(FullPostgres, RefusesBeforeDispatchReplaysAndServesAgainWithSpace) {
+  FragileStore store(GetParam(), {.settings = {}, .file_bytes_max = file_limit});
+  gateway_ = node(store.url(), std::string("replay_cache = \"0\"\n") + short_patience);
+  HttpResponse before = post("before-it-was-full");
+  EXPECT_EQ(before.status, 201);
+  fill(store.postgres());
+  // The last pages have room for a few more.
+  HttpResponse answer;
+  std::string refused;
+  for (int i = 0; i < 60 && refused.empty(); ++i) {
+    const std::string key = "while-it-fills-" + std::to_string(1000 + i);
+    answer = post(key);
+    if (answer.status != 201) refused = key;
+  }
+  ASSERT_NE(refused, "") << "the table still grows";
+  EXPECT_EQ(answer.status, 503) << answer.body;
+  EXPECT_EQ(code(answer), "store_unavailable") << answer.body;
+  EXPECT_NE(answer.header("Retry-After"), "");
+  EXPECT_EQ(arrivals(refused), 0u);
+  free(store.postgres());
+  EXPECT_TRUE(eventually([&] { return post(refused).status == 201; }, recovery_limit));
+  EXPECT_EQ(arrivals(refused), 1u);
+  EXPECT_EQ(post("before-it-was-full").body, before.body);
+  EXPECT_EQ(arrivals("before-it-was-full"), 1u);
+}
+
 }  // namespace
 }  // namespace oncekey::test

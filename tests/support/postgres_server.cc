@@ -113,9 +113,22 @@ void PostgresServer::start() {
   for (const std::string& line : options_.settings) settings += line + "\n";
   std::string file = folder_.write("server.conf", settings);
   give_to_ordinary_user(file);
-  process_ = std::make_unique<Process>(
-      as_ordinary_user({program("postgres"), "-D", data(), "-c", "config_file=" + file, "-h",
-                        "127.0.0.1", "-p", std::to_string(port_), "-k", folder_.path().string()}));
+  std::vector<std::string> words{program("postgres"),
+                                 "-D",
+                                 data(),
+                                 "-c",
+                                 "config_file=" + file,
+                                 "-h",
+                                 "127.0.0.1",
+                                 "-p",
+                                 std::to_string(port_),
+                                 "-k",
+                                 folder_.path().string()};
+  if (options_.file_bytes_max > 0) {
+    const std::string limit = "--fsize=" + std::to_string(options_.file_bytes_max);
+    words.insert(words.begin(), {"/usr/bin/prlimit", limit, "--"});
+  }
+  process_ = std::make_unique<Process>(as_ordinary_user(words));
   bool up = eventually(
       [&] { return accepts_connections(admin_url("postgres")) || !runs(process_->pid()); },
       start_patience);

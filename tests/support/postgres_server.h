@@ -23,6 +23,9 @@ class PostgresServer {
   struct Options {
     std::vector<std::string>
         settings;  // lines for the configuration file, such as "max_wal_size = 64MB"
+    // No file grows past that size, as if the disk were full; 0: no limit. The files of its log are
+    // 16 MiB long.
+    std::uint64_t file_bytes_max = 0;
   };
 
   explicit PostgresServer(Options options);
