@@ -80,7 +80,7 @@ FNR == 1 {
       next
     }
     sub(/\/.*/, "", name)
-    if (name ~ /^(contract|e2e|crash|sim|fuzz|vectors|http)$/ && folder == "tests") next
+    if (name ~ /^(contract|e2e|crash|payments|sim|fuzz|vectors|http)$/ && folder == "tests") next
     if (name == "simdjson" || name == "rocksdb" || name == "prometheus") complain("a library's header takes <>: " header)
   }
   if (name == "cli" && folder != "cli") { complain("nothing includes cli/: it is the outermost layer"); next }
