@@ -47,6 +47,8 @@ void serve(const Flags& flags) {
     oncekey::RunnerOptions chosen;
     chosen.lease = milliseconds(flags.number("--lease-ms"));
     chosen.owner = "payments";
+    // Never given up: the provider dedupes, and a refund that came too early counted as well.
+    chosen.attempts_max = 1'000'000;
     chosen.tombstone = std::chrono::hours(24 * 30);
     chosen.reconnect = [&connection] { connection.revive(); };
     return chosen;

@@ -10,6 +10,8 @@ dev_help() {
 ./dev crash [--store NAME] [...]      kill -9 under load, 200 times, then check every record; with
                                       postgres, redis or tiered: two gateways, whose servers are
                                       killed, restarted and frozen as well (--help)
+./dev crash --payments [...]          50,000 payments with random faults and kills; the provider's
+                                      ledger must agree with ours (--help)
 ./dev lint                            format, include rules, size limits
 ./dev clean                           remove the build directories
 
@@ -29,6 +31,7 @@ dev_run() {
   local argument
   for argument; do [[ $argument == --once ]] || usage_error "run knows --once, not '$argument'"; done
   dev_build
+  compile build oncekey-example-payments oncekey-example-provider
   exec build/oncekey demo "$@"
 }
 
@@ -71,6 +74,11 @@ dev_test() {
 dev_crash() {
   need build libraries tests servers examples
   configure build
+  if [[ ${1:-} == --payments ]]; then
+    shift
+    compile build oncekey oncekey-example-payments oncekey-example-provider payments_campaign
+    exec build/payments_campaign "$@"
+  fi
   compile build oncekey crash_campaign
   exec build/crash_campaign "$@"
 }
