@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 
 import figures as figure_files  # noqa: E402
 import footprint  # noqa: E402
+import golden  # noqa: E402
 import reaping  # noqa: E402
 import sharing  # noqa: E402
 from bench import Bench  # noqa: E402
@@ -33,8 +34,10 @@ PARTS = {
     "stores": "the gateway on PostgreSQL, Redis and both",
     "reaping": "1 M expired keys removed while serving",
     "footprint": "bytes per key in PostgreSQL and Redis",
+    "golden": "payments in one commit, and the outbox's worker",
 }
-STAGES = {"stores": sharing.STAGES, "reaping": reaping.STAGES, "footprint": footprint.STAGES}
+STAGES = {"stores": sharing.STAGES, "reaping": reaping.STAGES, "footprint": footprint.STAGES,
+          "golden": golden.STAGES}
 
 
 def parts(text):

@@ -16,10 +16,10 @@ BEGIN {
   may["admin"] = may["gateway"] " admin"
   may["cli"] = may["admin"] " cli cli11"
   may["tests"] = "std posix oncekey boundary transaction workflow client store http recovery outbox gateway admin support openssl simdjson zstd gtest rapidcheck rocksdb libpq hiredis sqlite rdkafka"
-  may["bench"] = "std posix oncekey boundary store http gateway"
+  may["bench"] = "std posix oncekey boundary store http gateway libpq"
   # A library that only one place may know, so that it can be replaced there.
   only["rocksdb"] = "^(src/store|tests/contract)/"  # the contract suite makes its files fail
-  only["libpq"] = "^(src/store|src/transaction|src/outbox|tests)/"
+  only["libpq"] = "^(src/store|src/transaction|src/outbox|tests|bench)/"
   only["sqlite"] = "^(src/store|src/transaction|src/outbox|tests)/"
   only["rdkafka"] = "^(src/outbox|tests)/"
   only["hiredis"] = "^(src/store|tests/support)/"

@@ -130,8 +130,8 @@ dev_lint() {
 dev_bench() {
   need build libraries tests servers examples bench
   configure build
-  compile build oncekey $(targets_like build 'store_bench')
-  exec python3 bench/run.py "$@"
+  compile build oncekey $(targets_like build '(store|payment)_bench')
+  exec /usr/bin/python3 bench/run.py "$@"
 }
 
 dev_clean() {
