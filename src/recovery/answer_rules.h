@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "boundary/json_document.h"
 #include "oncekey/record.h"
-#include "recovery/json_document.h"
 
 namespace oncekey::recovery {
 

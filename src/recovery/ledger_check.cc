@@ -1,8 +1,8 @@
 #include "recovery/ledger_check.h"
 
+#include "boundary/json_document.h"
 #include "boundary/response_codec.h"
 #include "oncekey/derived_key.h"
-#include "recovery/json_document.h"
 #include "recovery/placeholders.h"
 
 namespace oncekey::recovery {

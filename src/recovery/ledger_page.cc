@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "boundary/json_document.h"
 #include "recovery/instant.h"
-#include "recovery/json_document.h"
 
 namespace oncekey::recovery {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "boundary/json_document.h"
 #include "oncekey/record.h"
-#include "recovery/json_document.h"
 
 namespace oncekey::recovery {
 

@@ -1,8 +1,8 @@
-#include "recovery/json_document.h"
+#include "boundary/json_document.h"
 
 #include <simdjson.h>
 
-namespace oncekey::recovery {
+namespace oncekey {
 
 struct JsonDocument::Parsed {
   simdjson::dom::parser parser;
@@ -52,4 +52,4 @@ std::optional<std::size_t> JsonDocument::size_at(std::string_view pointer) const
   return size;
 }
 
-}  // namespace oncekey::recovery
+}  // namespace oncekey

@@ -1,4 +1,4 @@
-// A JSON text that a provider sent, asked by JSON pointer (RFC 6901).
+// A JSON text that somebody else sent, asked by JSON pointer (RFC 6901).
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace oncekey::recovery {
+namespace oncekey {
 
 class JsonDocument {
  public:
@@ -30,4 +30,4 @@ class JsonDocument {
   std::unique_ptr<Parsed> parsed_;
 };
 
-}  // namespace oncekey::recovery
+}  // namespace oncekey
