@@ -13,6 +13,7 @@
 #include "cli/demo_folder.h"
 #include "cli/demo_gateway.h"
 #include "cli/demo_guide.h"
+#include "cli/demo_payments.h"
 #include "cli/demo_screen.h"
 #include "cli/demo_tour.h"
 #include "cli/demo_upstream.h"
@@ -104,9 +105,19 @@ int show(const DemoOptions& options) {
 
   DemoTour tour({.gateway = gateway->address(), .upstream = upstream->address(), .run = run}, shop,
                 screen);
-  const bool passed = tour.run(ending_asked_for);
+  bool passed = tour.run(ending_asked_for);
   if (tour.failures() > 0) print_log(gateway->log_path());
-  print_verdict(screen, tour.checks(), tour.failures());
+  std::unique_ptr<DemoPayments> payments;
+  if (passed && !DemoPayments::available()) {
+    print_without_payments(screen);
+  } else if (passed) {
+    payments = std::make_unique<DemoPayments>(folder.path() + "/payments-" + run, run, screen);
+    payments->print_places();
+    passed = payments->run(DemoTour::steps + 1, ending_asked_for);
+    if (payments->failures() > 0) std::cerr << payments->output() << std::flush;
+  }
+  print_verdict(screen, tour.checks() + (payments ? payments->checks() : 0),
+                tour.failures() + (payments ? payments->failures() : 0));
   if (!options.once && !ending_asked_for() && !screen.broken()) {
     print_invitation(screen, addresses);
     gateway->show_log();
@@ -115,7 +126,8 @@ int show(const DemoOptions& options) {
     screen.line(folder.temporary() ? "Stopping; the store goes with it."
                                    : "Stopping; the store stays in " + folder.path() + ".");
   }
-  if (!gateway->drain()) {
+  const bool payments_drained = !payments || payments->drain();
+  if (!gateway->drain() || !payments_drained) {
     folder.remove_if_temporary();
     std::fflush(stdout);
     ::_exit(exit_failed);  // requests are still suspended, and their objects in use

@@ -1,5 +1,6 @@
 #include "cli/demo_client.h"
 
+#include <simdjson.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -137,6 +138,15 @@ std::string DemoAnswer::header(std::string_view name) const {
     if (http::equals_ignoring_case(each, name)) return value;
   }
   return "";
+}
+
+std::string DemoAnswer::member(std::string_view pointer) const {
+  simdjson::dom::parser parser;
+  simdjson::dom::element found;
+  if (parser.parse(body).at_pointer(pointer).get(found) != simdjson::SUCCESS) return "";
+  std::string_view text;
+  if (found.get(text) == simdjson::SUCCESS) return std::string(text);
+  return simdjson::minify(found);
 }
 
 DemoAnswer send_request(const DemoRequest& request) {

@@ -27,6 +27,8 @@ struct DemoAnswer {
   std::string failure;
 
   std::string header(std::string_view name) const;  // "": absent
+  // Of its JSON body, by pointer: a text, or any other value as JSON; "": absent.
+  std::string member(std::string_view pointer) const;
 };
 
 // Blocks; an answer that stays away for 60 s is a failure.

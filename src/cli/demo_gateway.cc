@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "gateway/config_draft.h"
+#include "gateway/config_file.h"
 #include "gateway/secret.h"
 #include "store/open.h"
 
@@ -17,6 +17,7 @@ constexpr DurationMs grace_ms = 1'000;
 
 gateway::Config demo_config(const DemoPlaces& places) {
   gateway::ConfigDraft draft;
+  gateway::read_config_text(draft, places.routes, "demo");
   draft.config.listen = places.listen;
   draft.config.admin = places.admin;
   draft.config.upstream = places.upstream;

@@ -12,10 +12,11 @@
 namespace oncekey::cli {
 
 struct DemoPlaces {
-  std::string folder;    // store and log
-  std::string listen;    // host:port, 0 for a free one
-  std::string admin;     // host:port
-  std::string upstream;  // http://host:port
+  std::string folder;       // store and log
+  std::string listen;       // host:port, 0 for a free one
+  std::string admin;        // host:port
+  std::string upstream;     // http://host:port
+  std::string routes = {};  // [[route]] blocks; "": the default one
 };
 
 class DemoGateway {

@@ -30,6 +30,13 @@ void print_places(DemoScreen& screen, const DemoAddresses& addresses, const std:
   screen.line("store           RocksDB in " + folder);
 }
 
+void print_without_payments(DemoScreen& screen) {
+  screen.blank();
+  screen.line("The second part of the tour, a payment service that is killed and heals, needs");
+  screen.line("oncekey-example-payments and oncekey-example-provider beside oncekey: ./dev run");
+  screen.line("builds them.");
+}
+
 void print_verdict(DemoScreen& screen, int checks, int failures) {
   screen.blank();
   const std::string held = std::to_string(checks - failures);

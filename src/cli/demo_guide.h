@@ -14,6 +14,7 @@ struct DemoAddresses {  // host:port
 };
 
 void print_places(DemoScreen& screen, const DemoAddresses& addresses, const std::string& folder);
+void print_without_payments(DemoScreen& screen);
 void print_verdict(DemoScreen& screen, int checks, int failures);
 void print_invitation(DemoScreen& screen, const DemoAddresses& addresses);
 

@@ -1,7 +1,5 @@
 #include "cli/demo_tour.h"
 
-#include <simdjson.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <future>
@@ -12,22 +10,12 @@ namespace {
 constexpr const char* espresso = R"({"item":"espresso","quantity":1})";
 constexpr std::chrono::seconds slow_order_limit{10};
 
-// A member of a JSON object as text; "" when it is not there.
-std::string member(const std::string& json, const char* pointer) {
-  simdjson::dom::parser parser;
-  simdjson::dom::element found;
-  if (parser.parse(json).at_pointer(pointer).get(found) != simdjson::SUCCESS) return "";
-  std::string_view text;
-  if (found.get(text) == simdjson::SUCCESS) return std::string(text);
-  return simdjson::minify(found);
-}
-
 bool is_replay(const DemoAnswer& answer) {
   return answer.header("Idempotency-Replayed") == "true";
 }
 
 bool names_code(const DemoAnswer& answer, std::string_view code) {
-  return member(answer.body, "/code") == code;
+  return answer.member("/code") == code;
 }
 
 bool says_when_to_retry(const DemoAnswer& answer) {
@@ -137,7 +125,7 @@ void DemoTour::proved_failure() {
   request.headers.pop_back();
   const DemoAnswer retry = send(request, "the retry; the upstream is well again");
   check(retry.status == 201 && !is_replay(retry), "201: executed now");
-  check(member(retry.body, "/attempt") == "2", "the upstream was told that this is attempt 2");
+  check(retry.member("/attempt") == "2", "the upstream was told that this is attempt 2");
   check_made_once("/orders", key("order-3"));
 }
 
@@ -180,7 +168,7 @@ void DemoTour::check_made_once(std::string_view path, const std::string& key) {
   screen_.request(request, "what the upstream has");
   const DemoAnswer answer = send_request(request);
   screen_.body(answer);
-  check(member(answer.body, "/count") == "1", "executed exactly once");
+  check(answer.member("/count") == "1", "executed exactly once");
 }
 
 }  // namespace oncekey::cli

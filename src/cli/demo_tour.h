@@ -19,6 +19,8 @@ struct TourStops {
 
 class DemoTour {
  public:
+  static constexpr int steps = 7;
+
   DemoTour(TourStops stops, const DemoShop& shop, DemoScreen& screen)
       : stops_(std::move(stops)), shop_(shop), screen_(screen) {}
 

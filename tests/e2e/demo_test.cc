@@ -36,7 +36,9 @@ TEST_F(Demo, TourShowsEveryAnswerAndEndsWithZero) {
        {"HTTP/1.1 201 Created", "Idempotency-Replayed: true", "HTTP/1.1 409 Conflict",
         "Retry-After: ", "request_in_flight", "HTTP/1.1 422 ", "HTTP/1.1 400 ",
         "/.well-known/idempotency", "outcome_unknown", "HTTP/1.1 503 ", "\"attempt\":2",
-        "✓ executed exactly once"}) {
+        "✓ executed exactly once", "HTTP/1.1 202 Accepted", "✓ the service is dead",
+        "✓ 201: healed, without anybody's help", "✓ the next worker took over",
+        "✓ the provider's ledger has it exactly once", "✓ 12.50 + 9.00 + 7.00"}) {
     EXPECT_TRUE(contains(output, shown)) << shown << "\n" << output;
   }
   EXPECT_FALSE(contains(output, "✗")) << output;
