@@ -10,12 +10,13 @@ BEGIN {
   may["store"] = "std posix oncekey boundary transaction store rocksdb libpq hiredis sqlite openssl"
   may["http"] = "std posix oncekey http"
   may["client"] = "std posix oncekey http client openssl"
+  may["verify"] = "std posix oncekey boundary http client verify simdjson"
   may["outbox"] = "std posix oncekey boundary transaction store http outbox libpq sqlite rdkafka openssl simdjson"
   may["recovery"] = "std posix oncekey boundary store http outbox recovery openssl simdjson"
   may["gateway"] = "std posix oncekey boundary store http recovery outbox gateway prometheus openssl simdjson tomlplusplus"
   may["admin"] = may["gateway"] " admin"
-  may["cli"] = may["admin"] " cli cli11"
-  may["tests"] = "std posix oncekey boundary transaction workflow client store http recovery outbox gateway admin support openssl simdjson zstd gtest rapidcheck rocksdb libpq hiredis sqlite rdkafka"
+  may["cli"] = may["admin"] " verify cli cli11"
+  may["tests"] = "std posix oncekey boundary transaction workflow client verify store http recovery outbox gateway admin support openssl simdjson zstd gtest rapidcheck rocksdb libpq hiredis sqlite rdkafka"
   may["bench"] = "std posix oncekey boundary store http gateway libpq"
   # A library that only one place may know, so that it can be replaced there.
   only["rocksdb"] = "^(src/store|tests/contract)/"  # the contract suite makes its files fail

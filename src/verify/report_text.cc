@@ -1,0 +1,79 @@
+#include <string>
+
+#include "verify/report.h"
+
+namespace oncekey::verify {
+namespace {
+
+constexpr std::size_t id_width = 22;
+
+std::string_view mark(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return "pass   ";
+    case Verdict::fail:
+      return "FAIL   ";
+    case Verdict::warning:
+      return "warning";
+    case Verdict::skipped:
+      return "skipped";
+  }
+  return "";
+}
+
+std::string_view colour_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return "\033[32m";
+    case Verdict::fail:
+      return "\033[1;31m";
+    case Verdict::warning:
+      return "\033[33m";
+    case Verdict::skipped:
+      return "\033[2m";
+  }
+  return "";
+}
+
+std::string painted(std::string_view text, Verdict verdict, const TextStyle& style) {
+  if (!style.colour) return std::string(text);
+  return std::string(colour_of(verdict)) + std::string(text) + "\033[0m";
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string out(text);
+  if (out.size() < width) out.resize(width, ' ');
+  return out;
+}
+
+}  // namespace
+
+std::string text_line(const CheckResult& result, const TextStyle& style) {
+  const Verdict verdict = result.finding.verdict;
+  std::string text = painted(mark(verdict), verdict, style) + "  " +
+                     padded(result.check.id, id_width) + " " + padded(result.check.question, 3) +
+                     "  " + result.finding.what + "\n";
+  if (verdict != Verdict::fail && verdict != Verdict::warning) return text;
+  const std::string indent(9, ' ');
+  text += indent + "promised: " + std::string(result.check.promise) + "\n";
+  if (verdict == Verdict::fail)
+    text += indent + "means: " + std::string(result.check.meaning) + "\n";
+  return text;
+}
+
+std::string text_summary(const Report& report, const TextStyle& style) {
+  Verdict verdict = Verdict::pass;
+  if (report.count(Verdict::warning) > 0) verdict = Verdict::warning;
+  if (report.count(Verdict::fail) > 0 || !report.unusable.empty()) verdict = Verdict::fail;
+  std::string text = "\n" + painted(report.conclusion(), verdict, style) + "\n";
+  text += std::to_string(report.results.size()) +
+          " checks: " + std::to_string(report.count(Verdict::pass)) + " pass, " +
+          std::to_string(report.count(Verdict::fail)) + " fail, " +
+          std::to_string(report.count(Verdict::warning)) + " warning, " +
+          std::to_string(report.count(Verdict::skipped)) + " skipped; " +
+          std::to_string(report.requests) + " requests in " + std::to_string(report.took_ms) +
+          " ms\n";
+  return text;
+}
+
+}  // namespace oncekey::verify

@@ -1,0 +1,34 @@
+#include "verify/subject.h"
+
+namespace oncekey::verify {
+
+bool Place::local() const {
+  const std::string_view host = server.host_port;
+  return host.starts_with("localhost:") || host.starts_with("127.") || host.starts_with("[::1]:");
+}
+
+Result<Place, std::string> parse_place(std::string_view url) {
+  constexpr std::string_view scheme = "http://";
+  if (url.starts_with("https://")) {
+    return std::string(
+        "https:// is not supported: oncekey speaks no TLS. Verify the address behind the TLS "
+        "proxy, "
+        "or put a local one that speaks TLS to the API (such as stunnel) in between");
+  }
+  if (!url.starts_with(scheme)) return std::string("a URL begins with http://");
+  const std::size_t end = url.find_first_of("/?#", scheme.size());
+  auto server = http::parse_http_url(url.substr(0, end));
+  if (!server) return server.error();
+  Place place{std::move(*server), "/"};
+  if (end != std::string_view::npos) {
+    std::string_view target = url.substr(end);
+    target = target.substr(0, target.find('#'));
+    if (!target.empty()) place.target = target.front() == '/' ? target : "/" + std::string(target);
+  }
+  for (const char c : place.target) {
+    if (c <= 0x20 || c == 0x7f) return std::string("a URL has no blanks; escape others as %XX");
+  }
+  return place;
+}
+
+}  // namespace oncekey::verify
