@@ -38,7 +38,9 @@ class Figure:
 
 
 def number(value):
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}".rstrip("0").rstrip(".")
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.{2 if value >= 0.05 else 4}f}".rstrip("0").rstrip(".")
 
 
 def ratio(what, numerator, denominator, land, aim, higher_is_better, runs, note=""):

@@ -17,6 +17,7 @@ from runs import Runs
 from servers import Server, free_port, upstream_requests
 
 CLIENTS = 64
+CONNECTIONS = 3  # that the clients of the library share
 PAYMENTS = """
 CREATE TABLE {0}payments (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key text NOT NULL,
   amount bigint NOT NULL, currency text NOT NULL, status text NOT NULL, created_at timestamptz NOT NULL DEFAULT now());
@@ -59,7 +60,7 @@ class Payments:
                       self.postgres.pgbench("naive_payment.sql", "golden", CLIENTS, self.bench.seconds))
         self.postgres.checkpoint()
         program = self.bench.program.with_name("payment_bench")
-        result = subprocess.run([str(program), self.url, str(CLIENTS), str(self.bench.seconds), new_prefix()],
+        result = subprocess.run([str(program), self.url, str(CLIENTS), str(CONNECTIONS), str(self.bench.seconds), new_prefix()],
                                 capture_output=True, text=True, check=False)
         if result.returncode != 0:
             raise BenchError(f"payment_bench: {result.stderr.strip().splitlines()[:3]}")

@@ -1,5 +1,5 @@
 // The library's fast path on PostgreSQL: key, business row and outbox message in one commit, by
-// many clients at once, each with a connection of its own. `./dev bench --only golden` puts it
+// many clients at once on a few connections. `./dev bench --only golden` puts it
 // beside the naive way. Prints one line of JSON.
 #include <libpq-fe.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "oncekey/group.h"
 #include "oncekey/transaction.h"
 #include "oncekey/workflow.h"
 
@@ -41,7 +42,6 @@ oncekey::PhaseEnd pay(PGconn* connection, const oncekey::PhaseBody& body) {
 }
 
 struct Load {
-  std::string url;
   std::string prefix;
   std::atomic<bool> stopping{false};
   std::atomic<int> ready{0};
@@ -50,27 +50,36 @@ struct Load {
   std::atomic<bool> failed{false};
 };
 
-void run_client(Load& load, int number) {
-  Connection connection(PQconnectdb(load.url.c_str()), &PQfinish);
-  if (PQstatus(connection.get()) != CONNECTION_OK) {
-    throw std::runtime_error(PQerrorMessage(connection.get()));
+// A connection with the service's own statement, and the library joined to it.
+struct Link {
+  explicit Link(const std::string& url) : connection(PQconnectdb(url.c_str()), &PQfinish) {
+    if (PQstatus(connection.get()) != CONNECTION_OK) {
+      throw std::runtime_error(PQerrorMessage(connection.get()));
+    }
+    check(PQprepare(connection.get(), "insert_payment",
+                    "INSERT INTO payments (key, amount, currency, status) VALUES ($1, $2, $3, $4)",
+                    4, nullptr),
+          PGRES_COMMAND_OK, connection.get());
+    database = oncekey::join(connection.get());
   }
-  check(PQprepare(connection.get(), "insert_payment",
-                  "INSERT INTO payments (key, amount, currency, status) VALUES ($1, $2, $3, $4)", 4,
-                  nullptr),
-        PGRES_COMMAND_OK, connection.get());
-  const auto database = oncekey::join(connection.get());
-  oncekey::Runner runner(*database,
-                         {"payment", {{.name = "pay", .body = [&](const oncekey::PhaseBody& body) {
-                                         return pay(connection.get(), body);
-                                       }}}});
+  oncekey::Workflow workflow() const {
+    return {"payment", {{.name = "pay", .body = [this](const oncekey::PhaseBody& body) {
+                           return pay(connection.get(), body);
+                         }}}};
+  }
+
+  Connection connection;
+  std::unique_ptr<oncekey::Database> database;
+};
+
+void run_client(Load& load, oncekey::GroupRunner& runner, int number) {
   oncekey::RunRequest request;
   request.id.scope = "default";
   request.fingerprint.version = 1;
   request.input = R"({"amount":1250,"currency":"EUR"})";
   request.method = "POST";
   request.path = "/payments";
-  // The first payment prepares what the connection needs, and does not count.
+  // The first payment prepares what a connection needs, and does not count.
   for (std::uint64_t count = 0; !load.stopping; ++count) {
     request.id.key = load.prefix + std::to_string(number) + "-" + std::to_string(count);
     const auto outcome = runner.run(request);
@@ -87,20 +96,26 @@ void run_client(Load& load, int number) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc != 5) {
-    fprintf(stderr, "usage: payment_bench URL CLIENTS SECONDS KEY_PREFIX\n");
+int main(int argc, char** argv) try {
+  if (argc != 6) {
+    fprintf(stderr, "usage: payment_bench URL CLIENTS CONNECTIONS SECONDS KEY_PREFIX\n");
     return 2;
   }
   Load load;
-  load.url = argv[1];
-  load.prefix = argv[4];
+  load.prefix = argv[5];
   const int clients = atoi(argv[2]);
+  std::vector<std::unique_ptr<Link>> links;
+  std::vector<oncekey::GroupMember> members;
+  for (int i = 0; i < atoi(argv[3]); ++i) {
+    links.push_back(std::make_unique<Link>(argv[1]));
+    members.push_back({*links.back()->database, links.back()->workflow()});
+  }
+  oncekey::GroupRunner runner(std::move(members));
   std::vector<std::thread> threads;
   for (int number = 0; number < clients; ++number) {
-    threads.emplace_back([&load, number] {
+    threads.emplace_back([&load, &runner, number] {
       try {
-        run_client(load, number);
+        run_client(load, runner, number);
       } catch (const std::exception& error) {
         fprintf(stderr, "payment_bench: %s\n", error.what());
         load.failed = true;
@@ -112,7 +127,7 @@ int main(int argc, char** argv) {
   const auto start = Clock::now();
   load.started = true;
   load.started.notify_all();
-  std::this_thread::sleep_for(std::chrono::seconds(atoi(argv[3])));
+  std::this_thread::sleep_for(std::chrono::seconds(atoi(argv[4])));
   load.stopping = true;
   const std::uint64_t payments = load.payments;
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -121,4 +136,7 @@ int main(int argc, char** argv) {
   printf("{\"payments\": %llu, \"seconds\": %.3f}\n", static_cast<unsigned long long>(payments),
          seconds);
   return 0;
+} catch (const std::exception& error) {
+  fprintf(stderr, "payment_bench: %s\n", error.what());
+  return 1;
 }

@@ -45,7 +45,8 @@ class OnPostgres:
     def round(self):
         self.postgres.checkpoint()
         self.runs.add("pgbench", "random", CLIENTS, self.naive())
-        self.runs.measure("postgres", self.gateway, "spread", CLIENTS, settle=self.postgres.checkpoint)
+        for connections in CONNECTIONS_PROXY:
+            self.runs.measure("postgres", self.gateway, "spread", connections, settle=self.postgres.checkpoint)
 
     def naive(self):
         count = "SELECT count(*) FROM keys WHERE status = 'completed' AND response IS NOT NULL"
@@ -57,12 +58,15 @@ class OnPostgres:
         return run
 
     def figures(self):
-        ours = ("postgres", "spread", CLIENTS)
-        self.bench.details["store, PostgreSQL, fresh keys, 64 connections"] = self.runs.store_line(ours)
-        return [self.runs.compare(
-            "PostgreSQL, fresh keys, 64 connections: throughput ÷ INSERT and UPDATE by pgbench, 64 clients",
-            "rate", ours, ("pgbench", "random", CLIENTS), 2, 3.5, True,
-            f"tables {self.size('oncekey.records', 'fresh')} and {self.size('keys', 'naive')} at the end")]
+        found = []
+        for connections in CONNECTIONS_PROXY:
+            ours = ("postgres", "spread", connections)
+            self.bench.details[f"store, PostgreSQL, fresh keys, {connections} connections"] = self.runs.store_line(ours)
+            found.append(self.runs.compare(
+                f"PostgreSQL, fresh keys, {connections} connections: throughput ÷ INSERT and UPDATE by pgbench, "
+                f"{CLIENTS} clients", "rate", ours, ("pgbench", "random", CLIENTS), 2, 3.5, True,
+                f"tables {self.size('oncekey.records', 'fresh')} and {self.size('keys', 'naive')} at the end"))
+        return found
 
     def size(self, table, database):
         return self.postgres.run(f"SELECT pg_size_pretty(pg_total_relation_size('{table}'))", database)

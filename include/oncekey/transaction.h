@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -97,6 +98,11 @@ class Transaction {
   virtual MessageId enqueue(const Message& message) = 0;
   // True: the first time, go on; false: this consumer has had that message.
   virtual bool consume_once(std::string_view consumer, std::string_view message_key) = 0;
+
+  // --- many at once: group.h is made of these. In the order given; no record is named twice ---
+  virtual std::vector<ReserveOutcome> reserve_all(std::span<const Reserve> reserves);
+  virtual std::vector<SettleOutcome> settle_all(std::span<const Settle> settles);
+  virtual void enqueue_all(std::span<const Message> messages);
 
   // Nobody else's transaction gets past lock() with the same name until this one ends: for natural
   // keys ("order 17") that have no row yet.

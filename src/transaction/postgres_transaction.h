@@ -3,6 +3,7 @@
 #pragma once
 
 #include "oncekey/transaction.h"
+#include "transaction/fence_source.h"
 #include "transaction/postgres_statements.h"
 
 namespace oncekey::transaction {
@@ -29,8 +30,14 @@ class PostgresTransaction final : public Transaction {
   bool consume_once(std::string_view consumer, std::string_view message_key) override;
   void lock(std::string_view name) override;
 
+  // --- postgres_many.cc ---
+  std::vector<ReserveOutcome> reserve_all(std::span<const Reserve> reserves) override;
+  std::vector<SettleOutcome> settle_all(std::span<const Settle> settles) override;
+  void enqueue_all(std::span<const Message> messages) override;
+
  private:
   PostgresStatements& statements_;
+  FenceSource fences_;
 };
 
 }  // namespace oncekey::transaction

@@ -24,16 +24,16 @@ OutcomeUnknown outcome_unknown(Transaction& transaction, const Hold& hold, const
   return outcome;
 }
 
-Reserve Custody::reservation(const RunRequest& request) const {
+Reserve reservation_of(const RunRequest& request, const RunnerOptions& options) {
   Reserve reserve;
   reserve.id = request.id;
   reserve.fingerprint = request.fingerprint;
-  reserve.lease_ms = options_.lease.count();
-  reserve.retention_ms = options_.retention.count();
-  reserve.tombstone_ms = options_.tombstone.count();
+  reserve.lease_ms = options.lease.count();
+  reserve.retention_ms = options.retention.count();
+  reserve.tombstone_ms = options.tombstone.count();
   reserve.method = request.method;
   reserve.path = request.path;
-  reserve.owner = options_.owner;
+  reserve.owner = options.owner;
   return reserve;
 }
 

@@ -24,6 +24,8 @@ struct Hold {
   std::chrono::steady_clock::time_point lease_end{};
 };
 
+Reserve reservation_of(const RunRequest& request, const RunnerOptions& options);
+
 // Each of these is a transaction of its own. Empty or false: the record is no longer ours, and
 // nothing was changed.
 class Custody {
@@ -31,7 +33,6 @@ class Custody {
   Custody(Database& database, Transactor& transactor, const RunnerOptions& options)
       : database_(database), transactor_(transactor), options_(options) {}
 
-  Reserve reservation(const RunRequest& request) const;
   // When a lease that starts with the transaction that begins now will end, at the earliest.
   std::chrono::steady_clock::time_point lease_end() const;
   // How long a workflow that stopped is left alone.

@@ -36,7 +36,7 @@ Execution::Entry Execution::enter(const RunRequest& request, Landing& landing) {
     Transaction& transaction = database_.transaction();
     hold_ = {};
     hold_.lease_end = custody_.lease_end();
-    const ReserveOutcome outcome = transaction.reserve(custody_.reservation(request));
+    const ReserveOutcome outcome = transaction.reserve(reservation_of(request, options_));
     if (const auto* execute = std::get_if<Execute>(&outcome)) {
       hold_.id = request.id;
       hold_.fence = execute->fence;
@@ -144,7 +144,7 @@ std::optional<RunOutcome> Execution::fail_unreserved(const RunRequest& request,
                                                      const std::string& error) {
   transactor_.run([&] {
     Transaction& transaction = database_.transaction();
-    const ReserveOutcome outcome = transaction.reserve(custody_.reservation(request));
+    const ReserveOutcome outcome = transaction.reserve(reservation_of(request, options_));
     const auto* execute = std::get_if<Execute>(&outcome);
     if (!execute) return Ending::roll_back;  // somebody else's now, who will do better
     transaction.settle({request.id, execute->fence, SettleFailed{error}, {}});

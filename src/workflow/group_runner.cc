@@ -1,0 +1,205 @@
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "oncekey/derived_key.h"
+#include "oncekey/group.h"
+#include "workflow/custody.h"
+#include "workflow/grouped_transaction.h"
+#include "workflow/stored_json.h"
+
+namespace oncekey {
+namespace {
+
+// The group cannot do it; each request is run by itself.
+struct Unusual {};
+
+const Phase& only_phase(const Workflow& workflow) {
+  const bool fits = workflow.phases().size() == 1 && !workflow.phases()[0].call;
+  if (fits) return workflow.phases()[0];
+  throw Misuse("workflow \"" + workflow.name() +
+               "\": a group takes one phase without a call; other workflows have a Runner");
+}
+
+}  // namespace
+
+struct GroupRunner::Member {
+  Member(GroupMember member, const RunnerOptions& options)
+      : database(member.database), runner(member.database, member.workflow, options) {
+    only_phase(member.workflow);
+    workflow = std::make_unique<Workflow>(std::move(member.workflow));
+  }
+
+  Database& database;
+  Runner runner;
+  std::unique_ptr<Workflow> workflow;
+};
+
+// A caller's request. He waits until it is done, or until it is his turn to lead a group.
+struct GroupRunner::Waiter {
+  const RunRequest* request;
+  std::optional<RunOutcome> outcome;
+  std::exception_ptr error;
+  Member* leads_with = nullptr;
+  bool done = false;
+  std::condition_variable changed;
+};
+
+struct GroupRunner::Shared {
+  RunnerOptions options;
+  std::vector<std::unique_ptr<Member>> members;
+  std::mutex mutex;
+  std::vector<Member*> free;
+  std::deque<Waiter*> waiting;
+
+  std::vector<Waiter*> take_group();
+  void lead(Member& member, std::unique_lock<std::mutex>& lock);
+  void run_together(Member& member, std::span<Waiter* const> group);
+  void run_alone(Member& member, Waiter& waiter);
+};
+
+GroupRunner::GroupRunner(std::vector<GroupMember> members, RunnerOptions options)
+    : shared_(std::make_unique<Shared>()) {
+  if (members.empty()) throw Misuse("a group needs at least one connection");
+  shared_->options = std::move(options);
+  for (GroupMember& member : members) {
+    shared_->members.push_back(std::make_unique<Member>(std::move(member), shared_->options));
+    shared_->free.push_back(shared_->members.back().get());
+  }
+}
+
+GroupRunner::~GroupRunner() = default;
+
+RunOutcome GroupRunner::run(const RunRequest& request) {
+  const auto input = workflow::canonical_value(request.input);
+  if (!input) throw Misuse("the input is not JSON, or has a name twice");
+  RunRequest canonical = request;
+  canonical.input = *input;
+
+  Waiter waiter;
+  waiter.request = &canonical;
+  std::unique_lock lock(shared_->mutex);
+  shared_->waiting.push_back(&waiter);
+  if (!shared_->free.empty()) {
+    Member* const member = shared_->free.back();
+    shared_->free.pop_back();
+    shared_->lead(*member, lock);
+  }
+  while (!waiter.done) {
+    waiter.changed.wait(lock, [&] { return waiter.done || waiter.leads_with != nullptr; });
+    if (Member* const member = std::exchange(waiter.leads_with, nullptr)) {
+      shared_->lead(*member, lock);
+    }
+  }
+  if (waiter.error) std::rethrow_exception(waiter.error);
+  return std::move(*waiter.outcome);
+}
+
+// In order of arrival. Two requests with one key do not meet in one transaction.
+std::vector<GroupRunner::Waiter*> GroupRunner::Shared::take_group() {
+  std::vector<Waiter*> group;
+  std::deque<Waiter*> rest;
+  std::set<RecordId> ids;
+  for (Waiter* const waiter : waiting) {
+    const bool fits = group.size() < group_max && ids.insert(waiter->request->id).second;
+    (fits ? static_cast<void>(group.push_back(waiter)) : rest.push_back(waiter));
+  }
+  waiting = std::move(rest);
+  return group;
+}
+
+// With the lock; without it while the group is run. Then the connection goes to whoever waits
+// longest.
+void GroupRunner::Shared::lead(Member& member, std::unique_lock<std::mutex>& lock) {
+  const std::vector<Waiter*> group = take_group();
+  lock.unlock();
+  if (group.size() == 1) {
+    run_alone(member, *group.front());
+  } else if (!group.empty()) {
+    run_together(member, group);
+  }
+  lock.lock();
+  for (Waiter* const waiter : group) {
+    waiter->done = true;
+    waiter->changed.notify_one();
+  }
+  if (waiting.empty()) {
+    free.push_back(&member);
+  } else {
+    waiting.front()->leads_with = &member;
+    waiting.front()->changed.notify_one();
+  }
+}
+
+void GroupRunner::Shared::run_alone(Member& member, Waiter& waiter) {
+  try {
+    waiter.outcome = member.runner.run(*waiter.request);
+  } catch (...) {
+    waiter.error = std::current_exception();
+  }
+}
+
+void GroupRunner::Shared::run_together(Member& member, std::span<Waiter* const> group) {
+  const Phase& phase = member.workflow->phases()[0];
+  std::vector<Waiter*> others;  // decided before: not this group's business
+  try {
+    member.database.begin();
+    workflow::GroupedTransaction transaction(member.database.transaction());
+    std::vector<Reserve> reserves;
+    for (const Waiter* waiter : group) {
+      reserves.push_back(workflow::reservation_of(*waiter->request, options));
+    }
+    const auto reserved = member.database.transaction().reserve_all(reserves);
+    std::vector<Settle> settles;
+    std::vector<Waiter*> executed;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (const auto* replay = std::get_if<Replay>(&reserved[i])) {
+        group[i]->outcome = Done{replay->response, true, replay->attempt, replay->expires_at};
+        continue;
+      }
+      const auto* execute = std::get_if<Execute>(&reserved[i]);
+      if (execute == nullptr) {
+        others.push_back(group[i]);
+        continue;
+      }
+      if (execute->attempt != 1) throw Unusual{};
+      const RunRequest& request = *group[i]->request;
+      const std::string key = derive_key(request.id, phase.name);
+      const std::string no_data = workflow::stored_json("");
+      const PhaseEnd end =
+          phase.body({transaction, request.id, key, request.input, no_data, "", 1});
+      const auto* finish = std::get_if<Finish>(&end);
+      const bool fits = finish != nullptr && finish->response.status >= 200 &&
+                        finish->response.status <= 599 && member.database.in_transaction();
+      if (!fits) throw Unusual{};
+      const auto response = std::make_shared<const StoredResponse>(finish->response);
+      settles.push_back({request.id, execute->fence, SettleCompleted{response}, {}});
+      executed.push_back(group[i]);
+    }
+    transaction.flush();
+    const auto settled = member.database.transaction().settle_all(settles);
+    for (std::size_t i = 0; i < executed.size(); ++i) {
+      const auto* done = std::get_if<Settled>(&settled[i]);
+      if (done == nullptr) throw Unusual{};
+      const auto& completed = std::get<SettleCompleted>(settles[i].verdict);
+      executed[i]->outcome = Done{completed.response, false, 1, done->expires_at};
+    }
+    member.database.commit();
+  } catch (...) {
+    // Whatever it was, each request meets it by itself. A commit in doubt is settled by the keys: a
+    // reservation waits for the transaction that may still be under way, and then finds its record.
+    member.database.rollback();
+    for (Waiter* const waiter : group) {
+      waiter->outcome.reset();
+      run_alone(member, *waiter);
+    }
+    return;
+  }
+  for (Waiter* const waiter : others) run_alone(member, *waiter);
+}
+
+}  // namespace oncekey
