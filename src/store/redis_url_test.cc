@@ -69,8 +69,8 @@ TEST(RedisSlots, AreThoseOfTheCluster) {
   EXPECT_EQ(redis_slot_of("foo{{bar}}zap"), redis_slot_of("{bar"));
   EXPECT_NE(redis_slot_of("foo{}{bar}"), redis_slot_of("bar"));
   for (const RedisPartition& partition : RedisKeys()) {
-    for (const std::string& key : {partition.records, partition.holds, partition.unknown,
-                                   partition.failed, partition.due}) {
+    for (const std::string& key :
+         {partition.records, partition.holds, partition.unknown, partition.failed, partition.due}) {
       EXPECT_EQ(redis_slot_of(key), partition.slot) << key;
     }
   }
