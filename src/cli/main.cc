@@ -9,6 +9,7 @@
 #include "cli/migrate.h"
 #include "cli/serve.h"
 #include "cli/serve_options.h"
+#include "cli/verify.h"
 #include "cli/worker.h"
 
 namespace {
@@ -22,6 +23,7 @@ constexpr std::string_view usage =
   oncekey worker --config oncekey.toml       delivers the messages of a database's outbox
   oncekey migrate --store postgres://HOST/DB brings a database to the schema of this version
   oncekey ledger --config oncekey.toml       a provider's ledger compared with our records
+  oncekey verify http://HOST/orders          whether an API is safe to retry, ours or not
   oncekey demo                               a sample service, the gateway and a tour
   oncekey version
 
@@ -43,6 +45,7 @@ int main(int argc, char** argv) {
   if (command == "worker") return oncekey::cli::run_worker(argc - 1, argv + 1);
   if (command == "migrate") return oncekey::cli::run_migrate(argc - 1, argv + 1);
   if (command == "ledger") return oncekey::cli::run_ledger(argc - 1, argv + 1);
+  if (command == "verify") return oncekey::cli::run_verify(argc - 1, argv + 1);
   if (command == "demo") return oncekey::cli::run_demo(argc - 1, argv + 1);
   if (command == "version" || command == "--version") {
     std::puts("oncekey " ONCEKEY_VERSION);

@@ -1,4 +1,5 @@
 #include "boundary/json_writer.h"
+#include "http/field.h"
 #include "verify/report.h"
 
 namespace oncekey::verify {
@@ -14,9 +15,8 @@ void write_exchange(JsonWriter& writer, const Exchange& exchange) {
   writer.key("headers");
   writer.begin_object();
   for (const Header& field : exchange.answer.headers) {
-    if (field.name != "Set-Cookie" && field.name != "set-cookie") {
-      writer.member(field.name, field.value);
-    }
+    const bool secret = http::equals_ignoring_case(field.name, "Set-Cookie");
+    if (!secret) writer.member(field.name, field.value);
   }
   writer.end_object();
   writer.member("body", excerpt(exchange.answer.body));

@@ -1,0 +1,103 @@
+#include "cli/verify.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <ostream>
+
+#include "cli/exit_code.h"
+#include "cli/verify_options.h"
+
+namespace oncekey::cli {
+namespace {
+
+bool on_terminal() {
+  return ::isatty(STDOUT_FILENO) == 1;
+}
+
+// Whose machines the requests would go to, besides this one; "": nobody's.
+std::string foreign_host(const verify::Subject& subject) {
+  if (!subject.place.local()) return subject.place.server.authority;
+  if (subject.second_node && !subject.second_node->local()) {
+    return subject.second_node->server.authority;
+  }
+  if (subject.effects && !subject.effects->place.local()) {
+    return subject.effects->place.server.authority;
+  }
+  return "";
+}
+
+bool write_file(const std::string& path, const std::string& content, std::ostream& err) {
+  if (path.empty()) return true;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (!file) err << "oncekey: cannot write " << path << '\n';
+  return static_cast<bool>(file);
+}
+
+verify::Progress progress_on(std::ostream& out, bool quiet) {
+  if (quiet) return {[](const verify::Check&) {}, [](const verify::CheckResult&) {}};
+  const bool terminal = on_terminal();
+  return {[&out, terminal](const verify::Check& check) {
+            if (terminal) out << "…        " << check.id << std::flush;
+          },
+          [&out, terminal](const verify::CheckResult& result) {
+            verify::TextStyle style;
+            style.colour = terminal;
+            if (terminal) out << "\r\033[K";
+            out << text_line(result, style) << std::flush;
+          }};
+}
+
+int verify_now(const VerifyOptions& options, const std::vector<verify::Check>& checks,
+               const Surroundings& surroundings) {
+  const auto report =
+      verify::run(options.subject, checks, progress_on(surroundings.out, options.json));
+  if (options.json) {
+    surroundings.out << to_json(report);
+  } else {
+    verify::TextStyle style;
+    style.colour = on_terminal();
+    surroundings.out << text_summary(report, style);
+  }
+  const bool written = write_file(options.junit_file, to_junit(report), surroundings.err) &&
+                       write_file(options.html_file, to_html(report), surroundings.err);
+  if (!report.unusable.empty()) {
+    surroundings.err << "oncekey: " << options.subject.url
+                     << " cannot be verified: " << report.unusable << '\n';
+  }
+  if (!written || !report.unusable.empty()) return exit_usage;
+  return report.count(verify::Verdict::fail) == 0 ? exit_good : exit_failed;
+}
+
+}  // namespace
+
+int run_verify(int argc, const char* const* argv, const Surroundings& surroundings) {
+  const auto options = parse_verify_options(argc, argv, surroundings);
+  if (!options) return options.error();
+  const auto checks = verify::chosen_checks(options->choice);
+  if (!checks) {
+    surroundings.err << "oncekey: " << checks.error() << '\n';
+    return exit_usage;
+  }
+  if (options->plan) {
+    surroundings.out << verify::plan(options->subject, *checks);
+    return exit_good;
+  }
+  const std::string foreign = foreign_host(options->subject);
+  if (!foreign.empty() && !options->yes) {
+    surroundings.err << "oncekey: " << foreign << " is another machine. This sends up to "
+                     << options->subject.requests_max
+                     << " requests to it that create things, many at once. If it is yours to test, "
+                        "say --yes; --plan shows what would be sent.\n";
+    return exit_usage;
+  }
+  return verify_now(*options, *checks, surroundings);
+}
+
+int run_verify(int argc, char** argv) {
+  return run_verify(argc, argv, process_surroundings());
+}
+
+}  // namespace oncekey::cli
