@@ -15,6 +15,7 @@ struct PaymentsCampaignOptions {
   std::uint64_t seed = 1;
   std::string database = "sqlite";  // or "postgres"
   int clients = 12;
+  std::size_t payments_per_kill = 100;  // on average
   bool progress = false;
 };
 
