@@ -29,7 +29,7 @@ bool Background::run_once() {
     inquire(charge_order);
     inquire(refund_order);
     return payments.more || refunds.more;
-  } catch (const oncekey::DatabaseError& error) {
+  } catch (const std::exception& error) {  // logged, and tried again: others wait for this thread
     std::fprintf(stderr, "background: %s\n", error.what());
     desk_->connection->database().rollback();
     desk_->connection->revive();

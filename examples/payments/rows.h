@@ -39,7 +39,7 @@ nlohmann::json describe(const Refund& refund);
 bool insert(Connection& connection, const Payment& payment);
 bool insert(Connection& connection, const Refund& refund);
 
-// `column` is id, idempotency_key or provider_key. Another tenant's is not found.
+// `column` is id or provider_key. Another tenant's is not found.
 std::optional<Payment> find_payment(Connection& connection, const std::string& tenant,
                                     const std::string& column, const std::string& value);
 std::optional<Refund> find_refund(Connection& connection, const std::string& tenant,

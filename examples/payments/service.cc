@@ -1,6 +1,7 @@
 #include "service.h"
 
 #include <httplib.h>
+#include <oncekey/derived_key.h>
 #include <oncekey/inbox.h>
 
 #include <cstdio>
@@ -143,7 +144,9 @@ Answer Service::get_payment_by_key(const Request& request) {
   const std::string key = request.get_param_value("idempotency_key");
   if (key.empty()) return invalid("Ask with ?idempotency_key=….");
   const Desks::Seat desk = desks_.take();
-  const auto payment = find_payment(*desk->connection, tenant_of(request), "idempotency_key", key);
+  const std::string tenant = tenant_of(request);
+  const auto payment = find_payment(*desk->connection, tenant, "provider_key",
+                                    oncekey::derive_key({tenant, key}, charge_order.phase));
   return payment ? found(describe(*payment)) : not_found("No payment was made with this key.");
 }
 
