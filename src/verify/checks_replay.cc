@@ -13,6 +13,15 @@ Finding accepts(Probe& probe) {
   if (!pair.first.success()) {
     return fail("the sample request was answered " + in_short(pair.first));
   }
+  const Subject& subject = probe.subject();
+  if (subject.effects && !pair.effects) {
+    return fail("--effects cannot be counted: GET " + subject.effects->place.target +
+                " gives no list or number at \"" + subject.effects->pointer + "\"");
+  }
+  if (pair.effects == 0) return fail("--effects: " + std::string(nothing_counted));
+  if (!subject.id_pointer.empty() && probe.id_of(pair.first).empty()) {
+    return fail("--id-pointer: there is nothing at \"" + subject.id_pointer + "\" in the answer");
+  }
   return pass("answered " + in_short(pair.first));
 }
 
@@ -27,9 +36,6 @@ Finding executed_once(Probe& probe) {
   const std::string signs = signs_of_repetition(probe, pair.effects, {pair.first, pair.retry});
   if (!signs.empty()) return fail("the retry was executed again: " + signs);
   if (pair.retry.status == 0) return fail("the retry got " + in_short(pair.retry));
-  if (pair.effects && *pair.effects == 0) {
-    return warn("no effect was counted at all; is the way to count right?");
-  }
   return pass(pair.effects ? "one effect was counted after two requests"
                            : "nothing in the answers shows a second execution");
 }

@@ -105,6 +105,10 @@ class Meter {
   const std::optional<std::int64_t> before_;
 };
 
+// A list that is paged, for one, stops growing.
+inline constexpr std::string_view nothing_counted =
+    "no effect was counted, though the answers say that there is one; is the list paged?";
+
 // What shows that one operation was executed more than once; "": nothing does.
 std::string signs_of_repetition(const Probe& probe, std::optional<std::int64_t> effects,
                                 const std::vector<Answer>& answers);

@@ -52,13 +52,11 @@ bool contains(const std::vector<std::string>& ids, std::string_view id) {
 // The first check's refusal, with what the API said.
 std::string why_unusable(const CheckResult& accepts) {
   if (accepts.finding.verdict == Verdict::pass) return "";
-  std::string text = accepts.finding.what;
   for (const Exchange& exchange : accepts.trace) {
-    if (exchange.request.method != "GET" && !exchange.answer.body.empty()) {
-      return text + ": " + excerpt(exchange.answer.body);
-    }
+    const bool refused = exchange.answer.status >= 300 && !exchange.answer.body.empty();
+    if (refused) return accepts.finding.what + ": " + excerpt(exchange.answer.body);
   }
-  return text;
+  return accepts.finding.what;
 }
 
 std::string padded(std::string text, std::size_t width) {

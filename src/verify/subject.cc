@@ -4,7 +4,10 @@ namespace oncekey::verify {
 
 bool Place::local() const {
   const std::string_view host = server.host_port;
-  return host.starts_with("localhost:") || host.starts_with("127.") || host.starts_with("[::1]:");
+  const bool loopback =
+      host.starts_with("127.") &&
+      host.substr(0, host.rfind(':')).find_first_not_of("0123456789.") == std::string_view::npos;
+  return loopback || host.starts_with("localhost:") || host.starts_with("[::1]:");
 }
 
 Result<Place, std::string> parse_place(std::string_view url) {
