@@ -65,7 +65,7 @@ int verify_now(const VerifyOptions& options, const std::vector<verify::Check>& c
                        write_file(options.html_file, to_html(report), surroundings.err);
   if (!report.unusable.empty()) {
     surroundings.err << "oncekey: " << options.subject.url
-                     << " cannot be verified: " << report.unusable << '\n';
+                     << " cannot be verified: " << verify::printable(report.unusable) << '\n';
   }
   if (!written || !report.unusable.empty()) return exit_usage;
   return report.count(verify::Verdict::fail) == 0 ? exit_good : exit_failed;

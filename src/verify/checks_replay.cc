@@ -55,8 +55,9 @@ Finding same_body(Probe& probe) {
   if (first->body == retry.body) {
     return pass(std::to_string(first->body.size()) + " bytes, the same twice");
   }
-  return fail("the retry's body is another one, " + std::to_string(retry.body.size()) +
-              " bytes instead of " + std::to_string(first->body.size()));
+  if (first->body.size() == retry.body.size()) return fail("the retry's body is another one");
+  return fail("the retry's body has " + std::to_string(retry.body.size()) + " bytes instead of " +
+              std::to_string(first->body.size()));
 }
 
 // Those that describe the answer; request ids and dates are a new answer's own.
@@ -125,7 +126,7 @@ constexpr Check checks[] = {
      group,
      "Q1",
      "A request repeated with its key is not executed again.",
-     "The pair above; then the effects are counted.",
+     "The pair of accepts, and the effects counted before and after.",
      "A client that retries after a timeout buys, pays or creates twice.",
      Need::nothing,
      {},
@@ -134,7 +135,7 @@ constexpr Check checks[] = {
      group,
      "",
      "A retry gets the status of the first answer.",
-     "The pair above.",
+     "The pair of accepts.",
      "A client that branches on the status takes its own success for something else.",
      Need::nothing,
      {},
@@ -143,7 +144,7 @@ constexpr Check checks[] = {
      group,
      "",
      "A retry gets the first body, byte for byte.",
-     "The pair above.",
+     "The pair of accepts.",
      "The client learns another id or amount than the one that was really executed.",
      Need::nothing,
      {},
@@ -152,7 +153,7 @@ constexpr Check checks[] = {
      group,
      "",
      "A retry gets the headers that describe the first answer (Location, ETag, Content-Type, …).",
-     "The pair above.",
+     "The pair of accepts.",
      "A client that follows Location, or parses by Content-Type, works only if nothing went wrong.",
      Need::nothing,
      {},
@@ -161,7 +162,7 @@ constexpr Check checks[] = {
      group,
      "",
      "A replayed answer says that it is one.",
-     "The pair above.",
+     "The pair of accepts.",
      "Nobody can see in logs or in a client whether a retry hit or ran.",
      Need::nothing,
      {},
@@ -170,7 +171,7 @@ constexpr Check checks[] = {
      group,
      "",
      "The answer says until when a retry is safe.",
-     "The pair above.",
+     "The pair of accepts.",
      "A client that retries late cannot know that its key may be forgotten and the work run again.",
      Need::nothing,
      {},

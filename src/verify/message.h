@@ -41,6 +41,7 @@ std::string in_short(const Answer& answer);          // "201 Created", "no answe
 struct Exchange {
   Request request;
   Answer answer;
+  std::string note;  // what was made of the answer, shown instead of its body; "": nothing
 };
 
 }  // namespace oncekey::verify

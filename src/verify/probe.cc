@@ -11,6 +11,21 @@
 #include "client/request_text.h"
 
 namespace oncekey::verify {
+namespace {
+
+// The elements of a list, or a number.
+std::optional<std::int64_t> count_at(const std::string& json, const std::string& pointer) {
+  const JsonDocument document(json);
+  if (const auto size = document.size_at(pointer)) return static_cast<std::int64_t>(*size);
+  const std::string number = document.text_at(pointer).value_or("");
+  std::int64_t value = 0;
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+  const bool whole = !number.empty() && read.ptr == number.data() + number.size();
+  if (!whole || read.ec != std::errc()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
 
 Probe::Probe(const Subject& subject) : subject_(subject) {}
 
@@ -67,7 +82,7 @@ Request Probe::slow_request(const Operation& operation, std::string what) const 
 
 Answer Probe::send(const Request& request) {
   spend(1);
-  trace_.push_back({request, exchange(request, subject_)});
+  trace_.push_back({request, exchange(request, subject_), ""});
   return trace_.back().answer;
 }
 
@@ -84,7 +99,7 @@ std::vector<Answer> Probe::send_together(const std::vector<Request>& requests) {
       });
     }
   }
-  for (std::size_t i = 0; i < requests.size(); ++i) trace_.push_back({requests[i], answers[i]});
+  for (std::size_t i = 0; i < requests.size(); ++i) trace_.push_back({requests[i], answers[i], ""});
   return answers;
 }
 
@@ -102,7 +117,7 @@ std::string Probe::leave(const Request& request, Leaving leaving) {
   std::string problem = hang_up(request, subject_, leaving);
   Answer none;
   none.error = problem.empty() ? "the client left before the answer" : problem;
-  trace_.push_back({request, none});
+  trace_.push_back({request, none, ""});
   return problem;
 }
 
@@ -114,7 +129,7 @@ Probe::Running Probe::start(const Request& request) {
   spend(1);
   Running running;
   running.place_ = trace_.size();
-  trace_.push_back({request, {}});
+  trace_.push_back({request, {}, ""});
   running.answer_ = std::async(std::launch::async,
                                [request, this]() -> Answer { return exchange(request, subject_); });
   return running;
@@ -150,17 +165,11 @@ std::optional<std::int64_t> Probe::effects(const std::vector<Operation>& operati
     count.caller = caller;
     count.node = Node::effects;
     const Answer answer = send(count);
-    const JsonDocument document(answer.body);
-    if (!answer.success()) return std::nullopt;
-    if (const auto size = document.size_at(subject_.effects->pointer)) {
-      total += static_cast<std::int64_t>(*size);
-      continue;
-    }
-    const std::string number = document.text_at(subject_.effects->pointer).value_or("");
-    std::int64_t value = 0;
-    const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (number.empty() || read.ec != std::errc()) return std::nullopt;
-    total += value;
+    const auto counted = answer.success() ? count_at(answer.body, subject_.effects->pointer)
+                                          : std::optional<std::int64_t>();
+    if (!counted) return std::nullopt;
+    trace_.back().note = "counted " + std::to_string(*counted);
+    total += *counted;
   }
   return total;
 }
@@ -171,13 +180,17 @@ std::string Probe::id_of(const Answer& answer) const {
 }
 
 const Probe::Pair& Probe::pair() {
-  if (pair_) return *pair_;
+  if (pair_) {
+    trace_ = pair_->trace;
+    return *pair_;
+  }
   Pair made;
   made.operation = new_operation();
   Meter meter(*this, {made.operation});
   made.first = send(request(made.operation, "the first request"));
   made.retry = send(request(made.operation, "the same again"));
   made.effects = meter.grown();
+  made.trace = trace_;
   pair_ = std::move(made);
   return *pair_;
 }

@@ -71,12 +71,14 @@ class Probe {
                                       Caller caller = Caller::tenant);
   std::string id_of(const Answer& answer) const;
 
-  // The pair that all comparisons of a replay with its original use; sent when first asked for.
+  // The pair that all comparisons of a replay with its original use; sent when first asked for, and
+  // shown in the trace of each check that uses it.
   struct Pair {
     Operation operation;
     Answer first;
     Answer retry;
     std::optional<std::int64_t> effects;
+    std::vector<Exchange> trace;
   };
   const Pair& pair();
 

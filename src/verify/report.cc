@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "boundary/utf8.h"
+
 namespace oncekey::verify {
 namespace {
 
@@ -51,9 +53,23 @@ std::string request_line(const Request& request) {
   return text;
 }
 
+std::string printable(std::string_view text) {
+  constexpr std::string_view replacement = "\uFFFD";
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t size = utf8_sequence_length(text);
+    const auto lead = static_cast<unsigned char>(text.front());
+    const bool control = (lead < 0x20 && lead != '\n' && lead != '\t') || lead == 0x7f ||
+                         (lead == 0xc2 && size == 2 && static_cast<unsigned char>(text[1]) < 0xa0);
+    out += size == 0 || control ? replacement : text.substr(0, size);
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return out;
+}
+
 std::string escape_markup(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -71,11 +87,7 @@ std::string escape_markup(std::string_view text) {
         out += "&#39;";
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r') {
-          out += "\uFFFD";
-        } else {
-          out += c;
-        }
+        out += c;
     }
   }
   return out;

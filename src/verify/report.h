@@ -42,7 +42,9 @@ std::string to_json(const Report& report);
 std::string to_junit(const Report& report);
 std::string to_html(const Report& report);
 
-// For HTML and XML: markup becomes text, and what XML cannot hold a replacement character.
+// What an API sent, fit for a terminal: no control characters, well-formed UTF-8.
+std::string printable(std::string_view text);
+// The same for HTML and XML, where markup becomes text.
 std::string escape_markup(std::string_view text);
 
 // A request as a reader wants it: "POST /orders · key 5f0c…  · {…}". Credentials are never shown.

@@ -29,7 +29,9 @@ std::string exchange_rows(const CheckResult& result) {
         came += element("div", "field", escape_markup(std::string(name) + ": " + value));
       }
     }
-    if (!exchange.answer.body.empty()) {
+    if (!exchange.note.empty()) {
+      came += element("div", "", escape_markup(exchange.note));
+    } else if (!exchange.answer.body.empty()) {
       came += element("pre", "", escape_markup(excerpt(exchange.answer.body)));
     }
     rows += element("tr", "", element("td", "", sent) + element("td", "", came)) + "\n";
@@ -53,13 +55,25 @@ std::string card(const CheckResult& result) {
       "</summary><dl>";
   text += row("Sent", result.check.sends);
   text += row(verdict == Verdict::skipped ? "Not checked" : "Came back", result.finding.what);
-  text += row(verdict == Verdict::fail ? "For a user" : "If it were broken", result.check.meaning);
+  text += row(open ? "For a user" : "Why it matters", result.check.meaning);
   return text + "</dl>" + exchange_rows(result) + "</details>\n";
 }
 
 std::string tile(Verdict verdict, int count) {
   return element("div", "tile " + std::string(to_string(verdict)),
                  element("b", "", std::to_string(count)) + element("span", "", to_string(verdict)));
+}
+
+// The broken promises, first thing on the page.
+std::string broken_list(const Report& report) {
+  std::string items;
+  for (const CheckResult& result : report.results) {
+    if (result.finding.verdict != Verdict::fail) continue;
+    items += "<li><a href=\"#" + std::string(result.check.id) + "\">" +
+             escape_markup(result.check.id) + "</a> " + escape_markup(result.finding.what) +
+             "</li>\n";
+  }
+  return items.empty() ? "" : element("ul", "broken", items);
 }
 
 void replace(std::string& text, std::string_view mark, const std::string& value) {
@@ -93,6 +107,7 @@ std::string to_html(const Report& report) {
                         std::to_string(report.requests_max) + " · " +
                         std::to_string(report.took_ms) + " ms"));
   replace(page, "<!--tiles-->", tiles);
+  replace(page, "<!--broken-->", broken_list(report));
   replace(page, "<!--conclusion-->",
           element("p", broken ? "conclusion broken" : "conclusion",
                   escape_markup(report.conclusion())));

@@ -19,6 +19,7 @@ void write_exchange(JsonWriter& writer, const Exchange& exchange) {
     if (!secret) writer.member(field.name, field.value);
   }
   writer.end_object();
+  if (!exchange.note.empty()) writer.member("note", exchange.note);
   writer.member("body", excerpt(exchange.answer.body));
   writer.end_object();
 }

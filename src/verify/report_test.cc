@@ -36,6 +36,12 @@ TEST(Report, WhatAnApiSaysIsNeverMarkup) {
   }
 }
 
+TEST(Report, WhatAnApiSaysCannotSteerATerminal) {
+  EXPECT_EQ(printable("a\x1b[2J\xff\xc2\x9b\x7f€\n"), "a\uFFFD[2J\uFFFD\uFFFD\uFFFD€\n");
+  CheckResult result = result_of(Verdict::fail);
+  EXPECT_EQ(text_line(result, {}).find('\x01'), std::string::npos);
+}
+
 TEST(Checks, HaveIdsOfTheirOwnAndSayEverything) {
   std::set<std::string_view> ids;
   for (const Check& check : all_checks()) {

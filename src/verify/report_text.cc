@@ -52,7 +52,7 @@ std::string text_line(const CheckResult& result, const TextStyle& style) {
   const Verdict verdict = result.finding.verdict;
   std::string text = painted(mark(verdict), verdict, style) + "  " +
                      padded(result.check.id, id_width) + " " + padded(result.check.question, 3) +
-                     "  " + result.finding.what + "\n";
+                     "  " + printable(result.finding.what) + "\n";
   if (verdict != Verdict::fail && verdict != Verdict::warning) return text;
   const std::string indent(9, ' ');
   text += indent + "promised: " + std::string(result.check.promise) + "\n";
@@ -65,7 +65,7 @@ std::string text_summary(const Report& report, const TextStyle& style) {
   Verdict verdict = Verdict::pass;
   if (report.count(Verdict::warning) > 0) verdict = Verdict::warning;
   if (report.count(Verdict::fail) > 0 || !report.unusable.empty()) verdict = Verdict::fail;
-  std::string text = "\n" + painted(report.conclusion(), verdict, style) + "\n";
+  std::string text = "\n" + painted(printable(report.conclusion()), verdict, style) + "\n";
   text += std::to_string(report.results.size()) +
           " checks: " + std::to_string(report.count(Verdict::pass)) + " pass, " +
           std::to_string(report.count(Verdict::fail)) + " fail, " +
