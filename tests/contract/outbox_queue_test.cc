@@ -75,7 +75,7 @@ class OutboxQueue : public ::testing::TestWithParam<QueueUnderTest> {
   std::unique_ptr<Queue> queue_;
 };
 INSTANTIATE_TEST_SUITE_P(Databases, OutboxQueue, ::testing::ValuesIn(all_queues()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& queue) { return queue.param.name; });
 
 TEST_P(OutboxQueue, MessageArrivesAsItWasWritten) {
   Message message;

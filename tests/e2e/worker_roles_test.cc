@@ -112,7 +112,7 @@ TEST_P(RolesOfAWorker, RecordsPastTheirRetentionAreRemoved) {
 
 INSTANTIATE_TEST_SUITE_P(Databases, RolesOfAWorker,
                          testing::Values(OutboxKind::sqlite, OutboxKind::postgres),
-                         [](const auto& info) { return name_of(info.param); });
+                         [](const auto& kind) { return name_of(kind.param); });
 
 }  // namespace
 }  // namespace oncekey::test

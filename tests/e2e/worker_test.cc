@@ -13,7 +13,7 @@ class Worker : public WorkerFixture {};
 
 INSTANTIATE_TEST_SUITE_P(Databases, Worker,
                          testing::Values(OutboxKind::sqlite, OutboxKind::postgres),
-                         [](const auto& info) { return name_of(info.param); });
+                         [](const auto& kind) { return name_of(kind.param); });
 
 TEST_P(Worker, DeliversEachMessageOnceWhenNothingFails) {
   for (int i = 0; i < 20; ++i) enqueue("key-" + std::to_string(i));
