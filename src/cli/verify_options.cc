@@ -60,12 +60,15 @@ void declare(CLI::App& app, Texts& texts, VerifyOptions& options) {
       ->group(what);
   app.add_option("--header", texts.headers, "of every request; {env:NAME} reads the environment")
       ->type_name("'Name: value'")
+      ->allow_extra_args(false)
       ->group(what);
   app.add_option("--tenant", texts.tenant, "credentials, left out where a check wants none")
       ->type_name("'Name: value'")
+      ->allow_extra_args(false)
       ->group(what);
   app.add_option("--other-tenant", texts.other_tenant, "credentials of a second tenant")
       ->type_name("'Name: value'")
+      ->allow_extra_args(false)
       ->group(what);
   app.add_option("--key-header", subject.key_header, "Idempotency-Key unless given")->group(what);
   app.add_option("--key-format", texts.key_format, "bare or quoted")->group(what);
@@ -84,9 +87,11 @@ void declare(CLI::App& app, Texts& texts, VerifyOptions& options) {
   app.add_option("--slow-header", texts.slow_header,
                  "makes the operation take half a second or more")
       ->type_name("'Name: value'")
+      ->allow_extra_args(false)
       ->group(more);
   app.add_option("--fail-header", texts.fail_header, "makes it answer 5xx, having done nothing")
       ->type_name("'Name: value'")
+      ->allow_extra_args(false)
       ->group(more);
   app.add_option("--other-path", subject.other_path, "another path that takes the same body")
       ->group(more);
@@ -97,6 +102,7 @@ void declare(CLI::App& app, Texts& texts, VerifyOptions& options) {
   const auto expect = "What is expected";
   app.add_option("--profile", texts.profile, "ietf or stripe")->group(expect);
   app.add_option("--status", texts.statuses, "missing=, invalid=, mismatch= or in_flight=STATUS")
+      ->allow_extra_args(false)
       ->group(expect);
   app.add_option("--on-5xx", texts.on_5xx, "what a retry after 5xx does: retry, replay, unknown")
       ->group(expect);
@@ -113,10 +119,12 @@ void declare(CLI::App& app, Texts& texts, VerifyOptions& options) {
       ->group(bounds);
   app.add_option("--only", options.choice.only, "only these checks")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("ID,…")
       ->group(bounds);
   app.add_option("--skip", options.choice.skip, "not these checks")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("ID,…")
       ->group(bounds);
   app.add_flag("--yes", options.yes, "the host may be another machine")->group(bounds);

@@ -114,12 +114,19 @@ TEST(VerifyCommand, RefusesWhatItDoesNotKnow) {
   }
 }
 
+TEST(VerifyCommand, TakesTheUrlAfterItsFlags) {
+  const Ended ended = run({"--plan", "--header", "A: b", "--only", "burst,key-case", "--status",
+                           "mismatch=409", "http://127.0.0.1:1/orders"});
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_NE(ended.output.find("key-case"), std::string::npos) << ended.output;
+}
+
 TEST(VerifyCommand, ReadsItsFlagsFromAFile) {
   PracticeShop shop(Flaw::none);
   const TemporaryFolder folder;
   const std::string file = folder.write("verify.toml", "url = \"" + shop.url() + "/orders\"\n" +
                                                            R"(body = '{"item":"tea","n":{{n}}}'
-tenant = ["X-Tenant: red"]
+tenant = ["X-Tenant: red", "X-Other: one"]
 effects = "/count"
 effects-pointer = "/orders"
 only = ["replay-once", "other-body"]
