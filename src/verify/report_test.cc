@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
 
 namespace oncekey::verify {
 namespace {
@@ -58,6 +60,17 @@ TEST(Checks, CoverTheQuestionsThatCanBeSeenFromOutside) {
   for (const char* question :
        {"Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q7", "Q10", "Q12", "Q16", "Q18"}) {
     EXPECT_TRUE(asked.contains(question)) << question;
+  }
+}
+
+TEST(Checks, AreAllDescribedInTheManual) {
+  std::ifstream file(ONCEKEY_SOURCE_DIR "/docs/verify.md");
+  std::ostringstream text;
+  text << file.rdbuf();
+  for (const Check& check : all_checks()) {
+    const std::string row = "| `" + std::string(check.id) + "`";
+    EXPECT_NE(text.str().find(row), std::string::npos) << check.id;
+    EXPECT_NE(text.str().find(check.promise), std::string::npos) << check.id;
   }
 }
 
