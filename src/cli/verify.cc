@@ -27,6 +27,13 @@ std::string foreign_host(const verify::Subject& subject) {
   return "";
 }
 
+// Before anything is sent: a report that cannot be kept would be lost.
+bool can_write(const std::string& path, std::ostream& err) {
+  if (path.empty() || std::ofstream(path, std::ios::app)) return true;
+  err << "oncekey: cannot write " << path << '\n';
+  return false;
+}
+
 bool write_file(const std::string& path, const std::string& content, std::ostream& err) {
   if (path.empty()) return true;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
@@ -93,6 +100,9 @@ int run_verify(int argc, const char* const* argv, const Surroundings& surroundin
                         "say --yes; --plan shows what would be sent.\n";
     return exit_usage;
   }
+  const bool writable = can_write(options->junit_file, surroundings.err) &&
+                        can_write(options->html_file, surroundings.err);
+  if (!writable) return exit_usage;
   return verify_now(*options, *checks, surroundings);
 }
 

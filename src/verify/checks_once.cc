@@ -45,13 +45,14 @@ Finding judge_together(Probe& probe, Meter& meter, std::vector<Answer> answers,
 Finding together(Probe& probe, int count, Node other_node) {
   const Operation operation = probe.new_operation();
   Meter meter(probe, {operation});
-  std::vector<Request> requests(
-      static_cast<std::size_t>(count),
-      probe.request(operation, std::to_string(count) + " identical ones at once"));
-  for (std::size_t i = 1; i < requests.size(); i += 2) requests[i].node = other_node;
+  const Request one = probe.request(operation, std::to_string(count) + " identical ones at once");
+  std::vector<Request> requests(static_cast<std::size_t>(count), one);
+  for (std::size_t i = 1; i < requests.size(); i += 2) {
+    requests[i] = probe.on(other_node, operation, one);
+  }
   const auto answers = probe.send_together(requests);
-  Request last = probe.request(operation, "a retry afterwards");
-  last.node = other_node;
+  const Request last =
+      probe.on(other_node, operation, probe.request(operation, "a retry afterwards"));
   const Answer answer = probe.send_until_final(last);
   return judge_together(probe, meter, answers, answer);
 }

@@ -80,6 +80,12 @@ Request Probe::slow_request(const Operation& operation, std::string what) const 
   return made;
 }
 
+Request Probe::on(Node node, const Operation& operation, Request request) const {
+  request.node = node;
+  if (node == Node::second) request.target = fill_in(subject_.second_node->target, operation);
+  return request;
+}
+
 Answer Probe::send(const Request& request) {
   spend(1);
   trace_.push_back({request, exchange(request, subject_), ""});

@@ -43,6 +43,8 @@ class Probe {
 
   Request request(const Operation& operation, std::string what) const;
   Request slow_request(const Operation& operation, std::string what) const;
+  // The same request, to another node.
+  Request on(Node node, const Operation& operation, Request request) const;
 
   Answer send(const Request& request);
   std::vector<Answer> send_together(const std::vector<Request>& requests);

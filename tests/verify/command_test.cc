@@ -91,6 +91,13 @@ TEST(VerifyCommand, EndsWithTwoWhenNobodyListens) {
   EXPECT_NE(ended.output.find("cannot be verified"), std::string::npos) << ended.output;
 }
 
+TEST(VerifyCommand, SendsNothingWhenItCannotKeepTheReport) {
+  PracticeShop shop(Flaw::none);
+  const Ended ended = run({shop.url() + "/orders", "--html", "/nowhere/report.html"});
+  EXPECT_EQ(ended.code, 2) << ended.output;
+  EXPECT_EQ(shop.requests(), 0u);
+}
+
 TEST(VerifyCommand, EndsWithTwoWhenTheSampleIsRefused) {
   PracticeShop shop(Flaw::none);
   const Ended ended = run({shop.url() + "/orders", "--body", "{}"});  // without its tenant

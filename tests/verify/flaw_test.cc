@@ -94,6 +94,13 @@ TEST(Verify, FindsNothingWrongWithAShopThatIsRight) {
   EXPECT_EQ(shop.requests() + 1, static_cast<std::size_t>(run.requests)) << run.output;
 }
 
+TEST(Verify, WarnsOfNumbersAndEscapesThatAreToldApart) {
+  PracticeShop shop(Flaw::compares_bytes);
+  const auto run = verify_orders(shop.url(), {"--only=json-numbers,json-strings"});
+  EXPECT_EQ(run.with("warning"), "json-numbers json-strings") << run.output;
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+}
+
 TEST(Verify, AllowsANewRequestAfterTheRetention) {
   PracticeShop shop(Flaw::none, Milliseconds(300));
   const auto run = verify_orders(shop.url(), {"--expires-after=600ms", "--only=after-expiry"});

@@ -63,6 +63,23 @@ TEST(GatewayVerified, ExecutesAnewOnlyAfterItsRetention) {
   EXPECT_EQ(run.verdicts.at("after-expiry"), "pass") << run.output;
 }
 
+TEST(GatewayVerified, KeepsEveryPromiseWhereDuplicatesWait) {
+  PracticeShop shop(Flaw::no_keys);
+  GatewayProcess gateway({.upstream = shop.url(),
+                          .toml = std::string(toml) + "[[route]]\nmatch = \"POST,PATCH *\"\n"
+                                                      "on_inflight = \"wait\"\n"
+                                                      "on_expired = \"tombstone\"\n"
+                                                      "retention = \"1s\"\n"});
+  const std::string url = "http://127.0.0.1:" + std::to_string(gateway.port());
+  const auto run = verify_orders(
+      url, {"--expires-after=1500ms",
+            "--only=burst,in-flight-once,in-flight-retry-after,in-flight-mismatch,after-expiry"});
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_EQ(run.with("pass"),
+            "accepts after-expiry burst in-flight-mismatch in-flight-once in-flight-retry-after")
+      << run.output;
+}
+
 TEST(GatewayVerified, KeepsEveryPromiseInTheStripeProfile) {
   PracticeShop shop(Flaw::no_keys);
   GatewayProcess gateway({.upstream = shop.url(),

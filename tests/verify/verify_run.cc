@@ -43,7 +43,7 @@ VerifyRun verify_orders(const std::string& url, const std::vector<std::string>& 
                                     "--effects=/count",
                                     "--effects-pointer=/orders",
                                     "--id-pointer=/id",
-                                    "--slow-header=X-Shop-Slow: 500",
+                                    "--slow-header=X-Shop-Slow: 700",
                                     "--fail-header=X-Shop-Fail: 500",
                                     "--other-path=/baskets",
                                     "--slow",
