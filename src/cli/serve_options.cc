@@ -27,7 +27,8 @@ constexpr Flag flags[] = {
      "rocksdb:PATH, sqlite:PATH, postgres://…, redis://…, memory: [rocksdb:./oncekey-data]"},
     {"--log-level", "log.level", "LEVEL", "debug, info, warn, error or off [info]"},
     {"--log-format", "log.format", "FORMAT", "json or text [json]"},
-    {"--threads", "threads", "N", "I/O threads; 0: half the cores, at most 4 [0]"},
+    {"--threads", "threads", "N",
+     "I/O threads; 0: half the cores (shared store: all), at most 4 [0]"},
 };
 
 }  // namespace

@@ -116,7 +116,7 @@ struct Config {
   std::string store = "rocksdb:./oncekey-data";
   std::string secret_file;  // "": made in the store's folder at the first start
   std::string policy_url = "/.well-known/idempotency";  // what errors link to
-  std::uint32_t threads = 0;                            // 0: half the cores, at most 4
+  std::uint32_t threads = 0;                            // 0: chosen by the store
   bool forwarded = true;                                // add Forwarded and X-Forwarded-*
   bool trust_forwarded = false;                         // keep those the client sent
   UpgradeUse upgrade = UpgradeUse::refuse;

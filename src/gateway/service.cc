@@ -26,9 +26,11 @@ constexpr auto close_limit = std::chrono::seconds(2);
 constexpr DurationMs batch_timeout_min_ms = 100;
 constexpr DurationMs batch_timeout_max_ms = 2'000;
 
-std::uint32_t thread_count(const Config& config) {
+// An embedded store works in a thread of ours, which needs a core; a shared one works elsewhere.
+std::uint32_t thread_count(const Config& config, const EngineInfo& engine) {
   if (config.threads > 0) return config.threads;
-  return std::clamp(std::thread::hardware_concurrency() / 2, 1u, threads_default_max);
+  const unsigned cores = std::thread::hardware_concurrency();
+  return std::clamp(engine.shared ? cores : cores / 2, 1u, threads_default_max);
 }
 
 // Host and process for people, a random part so that no two runs are ever taken for one.
@@ -147,7 +149,7 @@ Service::Service(const Config& config, std::string secret, store::Store store, L
   if (store_.background) {
     background_ = std::make_unique<store::Committer>(*store_.background, wall_now_ms, options);
   }
-  for (std::uint32_t i = 0; i < thread_count(config_); ++i) {
+  for (std::uint32_t i = 0; i < thread_count(config_, engine_info()); ++i) {
     workers_.push_back(std::make_unique<Worker>(*this));
   }
   auto addresses = http::resolve(config_.listen);

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "boundary/execution.h"
@@ -96,9 +95,12 @@ void RedisEngine::apply_to_keys(std::span<Operation* const> batch, RedisDeadline
   }
   std::vector<Request> requests;
   requests.reserve(batch.size());
-  std::unordered_set<std::uint64_t> keys;
-  for (Operation* operation : batch) keys.insert(requests.emplace_back(*this, *operation).hash());
-  if (keys.size() == requests.size()) {
+  std::vector<std::uint64_t> keys;
+  keys.reserve(batch.size());
+  for (Operation* operation : batch)
+    keys.push_back(requests.emplace_back(*this, *operation).hash());
+  std::sort(keys.begin(), keys.end());
+  if (std::adjacent_find(keys.begin(), keys.end()) == keys.end()) {
     run_in_groups(requests, deadline);
   } else {
     std::vector<Request*> in_order;

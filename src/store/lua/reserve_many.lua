@@ -9,46 +9,46 @@ if server_now > tonumber(ARGV[3 * many + 2]) then
   return redis.error_reply('LATE ' .. number(server_now))
 end
 
+local function standing(value, head)
+  if string.byte(value) ~= LAYOUT then return redis.error_reply('a record of a later version') end
+  local before = read(value)
+  if is_gone(before) or before.state == FAILED or before.fence == string.sub(head, 3, 10) then
+    return -1
+  end
+  local replays = before.state == COMPLETED and before.fingerprint == string.sub(head, 11, 43)
+    and now < before.expires_at
+  return {0, now, replays and value or string.sub(value, 1, before.answer_from - 1)}
+end
+
+local call, pcall = redis.call, redis.pcall
 local answers = {}
 local taken, first, refusal = 0, nil, nil
 local lease, ends, times
 for i = 1, many do
-  local at = 3 * i - 2
-  local value = redis.call('GET', KEYS[i + 2])
-  if value and string.byte(value) ~= LAYOUT then
-    answers[i] = redis.error_reply('a record of a later version')
-  elseif value then
-    local before = read(value)
-    local mine = before.fingerprint == string.sub(ARGV[at], 11, 43)
-    if is_gone(before) or before.state == FAILED or before.fence == string.sub(ARGV[at], 3, 10) then
-      answers[i] = -1
-    else
-      local replays = before.state == COMPLETED and mine and now < before.expires_at
-      answers[i] = {0, now, replays and value or string.sub(value, 1, before.answer_from - 1)}
-    end
-  elseif refusal then
-    answers[i] = refusal
+  local key, at = KEYS[i + 2], 3 * i - 2
+  if ARGV[at + 2] ~= lease then
+    lease = ARGV[at + 2]
+    ends = now + lease
+    times = struct.pack(TIMES, now, ends, 0)
+  end
+  -- False: the key is there.
+  local done = refusal or pcall('SET', key, ARGV[at] .. times .. ARGV[at + 1], 'NX')
+  if done and not done.err then
+    answers[i] = ends
+    taken = taken + 1
+    if not first or ends < first then first = ends end
   else
-    if ARGV[at + 2] ~= lease then
-      lease = ARGV[at + 2]
-      ends = now + lease
-      times = struct.pack(TIMES, now, ends, 0)
+    if done and not string.find(done.err, 'OOM', 1, true) then
+      return done  -- nothing was written so far: a server refuses a script's first write, or none
     end
-    local done = redis.pcall('SET', KEYS[i + 2], ARGV[at] .. times .. ARGV[at + 1])
-    if done.err then
-      -- Nothing was written so far: a server refuses a script's first write, or none.
-      if not string.find(done.err, 'OOM', 1, true) then return done end
-      refusal = done
-      answers[i] = refusal
-    else
-      answers[i] = ends
-      taken = taken + 1
-      if not first or ends < first then first = ends end
-    end
+    -- A full server refuses before it has looked whether there is anything to write.
+    refusal = done or refusal
+    local value = call('GET', key)
+    answers[i] = value and standing(value, ARGV[at]) or refusal
   end
 end
 if taken > 0 then
-  redis.call('INCRBY', KEYS[2], taken)
-  redis.call('ZADD', KEYS[1], number(first), ARGV[3 * many + 1])
+  call('INCRBY', KEYS[2], taken)
+  call('ZADD', KEYS[1], number(first), ARGV[3 * many + 1])
 end
 return answers
