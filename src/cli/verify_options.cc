@@ -139,6 +139,16 @@ void declare(CLI::App& app, Texts& texts, VerifyOptions& options) {
       ->group(output);
 }
 
+// The library's own words for an unknown name in the file do not say where or what to do.
+std::string failure_text(const CLI::App* app, const CLI::Error& error) {
+  const std::string reason = error.what();
+  if (error.get_name() != "ConfigError" && error.get_name() != "INIError") {
+    return CLI::FailureMessage::simple(app, error);
+  }
+  return "oncekey: --file: there is no flag named \"" + reason.substr(reason.rfind(' ') + 1) +
+         "\"; the names are those of --help, without the dashes\n";
+}
+
 std::string with_environment(std::string text, const char* const* environment) {
   constexpr std::string_view open = "{env:";
   for (std::size_t at = text.find(open); at != std::string::npos; at = text.find(open, at)) {
@@ -282,6 +292,7 @@ Result<VerifyOptions, int> parse_verify_options(int argc, const char* const* arg
   Texts texts;
   VerifyOptions options;
   declare(app, texts, options);
+  app.failure_message(failure_text);
   if (auto code = parse_flags(app, argc, argv, surroundings.out, surroundings.err)) return *code;
   try {
     understand(texts, options, surroundings);

@@ -144,6 +144,15 @@ json = true
   EXPECT_EQ(ended.with("pass"), "accepts other-body replay-once") << ended.output;
 }
 
+TEST(VerifyCommand, NamesWhatItsFileShouldNotHold) {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("verify.toml", "url = \"http://127.0.0.1:1/orders\"\nbodi = \"{}\"\n");
+  const Ended ended = run({"--file", file, "--plan"});
+  EXPECT_EQ(ended.code, 2) << ended.output;
+  EXPECT_NE(ended.output.find("\"bodi\""), std::string::npos) << ended.output;
+}
+
 TEST(VerifyCommand, WritesReportsThatHoldEverythingButSecrets) {
   PracticeShop shop(Flaw::loses_status);
   const TemporaryFolder folder;
