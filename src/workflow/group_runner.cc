@@ -15,6 +15,9 @@
 namespace oncekey {
 namespace {
 
+// So many are not made to wait for the group that is under way.
+constexpr std::size_t crowd = 24;
+
 // The group cannot do it; each request is run by itself.
 struct Unusual {};
 
@@ -39,26 +42,32 @@ struct GroupRunner::Member {
   std::unique_ptr<Workflow> workflow;
 };
 
-// A caller's request. He waits until it is done, or until it is his turn to lead a group.
+// A caller's request. He waits until it is done, or until it is his turn to lead a group. The last
+// three are the mutex's.
 struct GroupRunner::Waiter {
   const RunRequest* request;
   std::optional<RunOutcome> outcome;
   std::exception_ptr error;
+
+  std::mutex mutex;
+  std::condition_variable changed;
   Member* leads_with = nullptr;
   bool done = false;
-  std::condition_variable changed;
 };
 
 struct GroupRunner::Shared {
   RunnerOptions options;
   std::vector<std::unique_ptr<Member>> members;
-  std::mutex mutex;
+  std::mutex mutex;  // comes before a waiter's
   std::vector<Member*> free;
-  std::deque<Waiter*> waiting;
+  std::deque<std::shared_ptr<Waiter>> waiting;
 
-  std::vector<Waiter*> take_group();
-  void lead(Member& member, std::unique_lock<std::mutex>& lock);
-  void run_together(Member& member, std::span<Waiter* const> group);
+  using Group = std::vector<std::shared_ptr<Waiter>>;
+  Member* enter(std::shared_ptr<Waiter> waiter);
+  Group take_group();
+  void lead(Member& member);
+  void hand_over(Member& member);
+  void run_together(Member& member, const Group& group);
   void run_alone(Member& member, Waiter& waiter);
 };
 
@@ -80,59 +89,76 @@ RunOutcome GroupRunner::run(const RunRequest& request) {
   RunRequest canonical = request;
   canonical.input = *input;
 
-  Waiter waiter;
-  waiter.request = &canonical;
-  std::unique_lock lock(shared_->mutex);
-  shared_->waiting.push_back(&waiter);
-  if (!shared_->free.empty()) {
-    Member* const member = shared_->free.back();
-    shared_->free.pop_back();
-    shared_->lead(*member, lock);
+  const auto waiter = std::make_shared<Waiter>();
+  waiter->request = &canonical;
+  Member* member = shared_->enter(waiter);
+  for (;;) {
+    if (member != nullptr) shared_->lead(*member);
+    std::unique_lock lock(waiter->mutex);
+    waiter->changed.wait(lock, [&] { return waiter->done || waiter->leads_with != nullptr; });
+    member = std::exchange(waiter->leads_with, nullptr);
+    if (member == nullptr) break;  // done, and nobody left a connection to it
   }
-  while (!waiter.done) {
-    waiter.changed.wait(lock, [&] { return waiter.done || waiter.leads_with != nullptr; });
-    if (Member* const member = std::exchange(waiter.leads_with, nullptr)) {
-      shared_->lead(*member, lock);
-    }
-  }
-  if (waiter.error) std::rethrow_exception(waiter.error);
-  return std::move(*waiter.outcome);
+  if (waiter->error) std::rethrow_exception(waiter->error);
+  return std::move(*waiter->outcome);
+}
+
+// A connection to lead with, if it is worth starting. A second group beside one that is under way
+// is worth its commit only when many wait.
+GroupRunner::Member* GroupRunner::Shared::enter(std::shared_ptr<Waiter> waiter) {
+  const std::lock_guard lock(mutex);
+  waiting.push_back(std::move(waiter));
+  const bool others_busy = free.size() < members.size();
+  if (free.empty() || (others_busy && waiting.size() < crowd)) return nullptr;
+  Member* const member = free.back();
+  free.pop_back();
+  return member;
 }
 
 // In order of arrival. Two requests with one key do not meet in one transaction.
-std::vector<GroupRunner::Waiter*> GroupRunner::Shared::take_group() {
-  std::vector<Waiter*> group;
-  std::deque<Waiter*> rest;
+GroupRunner::Shared::Group GroupRunner::Shared::take_group() {
+  const std::lock_guard lock(mutex);
+  Group group;
+  std::deque<std::shared_ptr<Waiter>> rest;
   std::set<RecordId> ids;
-  for (Waiter* const waiter : waiting) {
+  for (std::shared_ptr<Waiter>& waiter : waiting) {
     const bool fits = group.size() < group_max && ids.insert(waiter->request->id).second;
-    (fits ? static_cast<void>(group.push_back(waiter)) : rest.push_back(waiter));
+    if (fits) {
+      group.push_back(std::move(waiter));
+    } else {
+      rest.push_back(std::move(waiter));
+    }
   }
   waiting = std::move(rest);
   return group;
 }
 
-// With the lock; without it while the group is run. Then the connection goes to whoever waits
-// longest.
-void GroupRunner::Shared::lead(Member& member, std::unique_lock<std::mutex>& lock) {
-  const std::vector<Waiter*> group = take_group();
-  lock.unlock();
+void GroupRunner::Shared::lead(Member& member) {
+  const Group group = take_group();
   if (group.size() == 1) {
     run_alone(member, *group.front());
   } else if (!group.empty()) {
     run_together(member, group);
   }
-  lock.lock();
-  for (Waiter* const waiter : group) {
+  hand_over(member);
+  for (const auto& waiter : group) {
+    const std::lock_guard lock(waiter->mutex);
     waiter->done = true;
     waiter->changed.notify_one();
   }
-  if (waiting.empty()) {
-    free.push_back(&member);
-  } else {
-    waiting.front()->leads_with = &member;
-    waiting.front()->changed.notify_one();
+}
+
+// To whoever waits longest. He may be in another group by then, and leads all the same.
+void GroupRunner::Shared::hand_over(Member& member) {
+  const std::lock_guard lock(mutex);
+  for (const auto& waiter : waiting) {
+    const std::lock_guard own(waiter->mutex);
+    if (waiter->leads_with != nullptr) continue;
+    waiter->leads_with = &member;
+    waiter->changed.notify_one();
+    return;
   }
+  free.push_back(&member);
 }
 
 void GroupRunner::Shared::run_alone(Member& member, Waiter& waiter) {
@@ -143,14 +169,14 @@ void GroupRunner::Shared::run_alone(Member& member, Waiter& waiter) {
   }
 }
 
-void GroupRunner::Shared::run_together(Member& member, std::span<Waiter* const> group) {
+void GroupRunner::Shared::run_together(Member& member, const Group& group) {
   const Phase& phase = member.workflow->phases()[0];
   std::vector<Waiter*> others;  // decided before: not this group's business
   try {
     member.database.begin();
     workflow::GroupedTransaction transaction(member.database.transaction());
     std::vector<Reserve> reserves;
-    for (const Waiter* waiter : group) {
+    for (const auto& waiter : group) {
       reserves.push_back(workflow::reservation_of(*waiter->request, options));
     }
     const auto reserved = member.database.transaction().reserve_all(reserves);
@@ -163,7 +189,7 @@ void GroupRunner::Shared::run_together(Member& member, std::span<Waiter* const> 
       }
       const auto* execute = std::get_if<Execute>(&reserved[i]);
       if (execute == nullptr) {
-        others.push_back(group[i]);
+        others.push_back(group[i].get());
         continue;
       }
       if (execute->attempt != 1) throw Unusual{};
@@ -178,7 +204,7 @@ void GroupRunner::Shared::run_together(Member& member, std::span<Waiter* const> 
       if (!fits) throw Unusual{};
       const auto response = std::make_shared<const StoredResponse>(finish->response);
       settles.push_back({request.id, execute->fence, SettleCompleted{response}, {}});
-      executed.push_back(group[i]);
+      executed.push_back(group[i].get());
     }
     transaction.flush();
     const auto settled = member.database.transaction().settle_all(settles);
@@ -193,7 +219,7 @@ void GroupRunner::Shared::run_together(Member& member, std::span<Waiter* const> 
     // Whatever it was, each request meets it by itself. A commit in doubt is settled by the keys: a
     // reservation waits for the transaction that may still be under way, and then finds its record.
     member.database.rollback();
-    for (Waiter* const waiter : group) {
+    for (const auto& waiter : group) {
       waiter->outcome.reset();
       run_alone(member, *waiter);
     }
