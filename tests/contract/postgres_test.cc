@@ -97,7 +97,22 @@ TEST_F(Postgres, ReservationSentToAFrozenServerIsWithdrawnWhenItAnswersAgain) {
 // written, and whoever ends the session makes it visible.
 class PostgresInDoubt : public Postgres {
  protected:
-  void hold_commits() { server_.set("synchronous_standby_names", "nobody"); }
+  // The server takes a setting over by and by: a commit of our own shows when it has.
+  void hold_commits() {
+    server_.set("synchronous_standby_names", "nobody");
+    std::atomic<bool> held = false;
+    std::thread probe([&] {
+      try {
+        while (!held) server_.execute("COMMENT ON DATABASE postgres IS 'held?'", "postgres");
+      } catch (const std::runtime_error&) {  // ended below
+      }
+    });
+    wait_for_held_commit();
+    held = true;
+    server_.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    probe.join();
+  }
   void release_commits() { server_.set("synchronous_standby_names", ""); }
   void wait_for_held_commit() {
     EXPECT_TRUE(test::eventually([&] {

@@ -15,6 +15,8 @@
 namespace oncekey::test {
 namespace {
 
+constexpr Milliseconds last_words{1'000};
+
 struct Pipe {
   std::array<int, 2> ends{};
 
@@ -71,6 +73,9 @@ std::optional<int> Process::wait(Milliseconds timeout) {
   int status = 0;
   ::waitpid(pid_, &status, 0);
   exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  // What it wrote last may still be on its way; a child of its own may keep the streams open.
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, last_words, [this] { return streams_open_ == 0; });
   return exit_code_;
 }
 
