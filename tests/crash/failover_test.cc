@@ -184,8 +184,6 @@ TEST_F(Failover, AnAnswerThatOnlyTheMasterHasIsNotGivenWithWait) {
 
 class ClusterFailover : public Failover {
  protected:
-  ClusterFailover() { report_.unknown_may_be_taken_back = true; }
-
   // Kills the master of one third of the slots, whose replica has been cut off for a moment, as in
   // a network that fails piece by piece; returns when the replica has the master's place.
   void lose_a_master() {

@@ -84,8 +84,7 @@ void Inquest::judge(std::size_t number, const HttpResponse& response) {
   } else if (operation.answer) {
     std::string wrong = ledger_.acknowledge(number, response);
     if (!wrong.empty()) report_.findings.push_back({Finding::Kind::loss, operation.key, wrong});
-  } else if (operation.told_unknown && !is_unknown(response) &&
-             !(replayed && report_.unknown_may_be_taken_back)) {
+  } else if (operation.told_unknown && !is_unknown(response)) {
     find(Finding::Kind::loss, operation.key, "was unknown before, and is now answered " + told);
   } else if (is_final(response) && replayed) {
     ++report_.unacknowledged_replays;

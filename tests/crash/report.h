@@ -33,9 +33,6 @@ struct CampaignReport {
   std::size_t executed_twice = 0;          // keys
   std::vector<Finding> findings;
   bool loss_is_violation = true;
-  // A client was told "unknown", and the answer came to light after all: allowed where the server
-  // that told him can be lost before anybody else knows. The work was done once all the same.
-  bool unknown_may_be_taken_back = false;
 
   std::size_t disturbances() const;
   std::size_t unknown_at_end() const {
