@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "oncekey/crash_point.h"
 #include "oncekey/derived_key.h"
 #include "oncekey/group.h"
 #include "workflow/custody.h"
@@ -180,6 +181,7 @@ void GroupRunner::Shared::run_together(Member& member, const Group& group) {
       reserves.push_back(workflow::reservation_of(*waiter->request, options));
     }
     const auto reserved = member.database.transaction().reserve_all(reserves);
+    crash_point(CrashPoint::workflow_reserved);
     std::vector<Settle> settles;
     std::vector<Waiter*> executed;
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -202,6 +204,7 @@ void GroupRunner::Shared::run_together(Member& member, const Group& group) {
       const bool fits = finish != nullptr && finish->response.status >= 200 &&
                         finish->response.status <= 599 && member.database.in_transaction();
       if (!fits) throw Unusual{};
+      crash_point(CrashPoint::workflow_in_body);
       const auto response = std::make_shared<const StoredResponse>(finish->response);
       settles.push_back({request.id, execute->fence, SettleCompleted{response}, {}});
       executed.push_back(group[i].get());
@@ -214,7 +217,9 @@ void GroupRunner::Shared::run_together(Member& member, const Group& group) {
       const auto& completed = std::get<SettleCompleted>(settles[i].verdict);
       executed[i]->outcome = Done{completed.response, false, 1, done->expires_at};
     }
+    crash_point(CrashPoint::workflow_before_commit);
     member.database.commit();
+    crash_point(CrashPoint::workflow_committed);
   } catch (...) {
     // Whatever it was, each request meets it by itself. A commit in doubt is settled by the keys: a
     // reservation waits for the transaction that may still be under way, and then finds its record.
@@ -226,6 +231,7 @@ void GroupRunner::Shared::run_together(Member& member, const Group& group) {
     return;
   }
   for (Waiter* const waiter : others) run_alone(member, *waiter);
+  crash_point(CrashPoint::workflow_before_answer);
 }
 
 }  // namespace oncekey

@@ -71,6 +71,11 @@ inline Workflow crash_subject(const std::string& shape, Link& link, const Ledger
   return Workflow(shape, std::move(phases));
 }
 
+inline constexpr int crash_group_size = 8;
+inline std::string crash_group_key(const std::string& key, int number) {
+  return key + "-" + std::to_string(number);
+}
+
 inline RunRequest crash_request(const std::string& key) {
   RunRequest request;
   request.id = {"tenant", key};

@@ -108,6 +108,51 @@ TEST_P(WorkflowCrash, KilledAtEveryStepItIsDoneExactlyOnce) {
   }
 }
 
+// Requests that share a commit: each of them is done exactly once, whoever was in it.
+class GroupCrash : public testing::TestWithParam<std::string> {
+ protected:
+  Place place_{GetParam()};
+  TemporaryFolder folder_;
+  const std::string ledger_path_ = (folder_.path() / "ledger").string();
+  LedgerFile ledger_{ledger_path_};
+};
+ON_BOTH_DATABASES(GroupCrash);
+
+TEST_P(GroupCrash, KilledAtEveryStepEachRequestIsDoneExactlyOnce) {
+  int expected = 0;
+  int commits = 0;  // passed by the one that survived
+  std::set<std::string> reached;
+  for (const std::string& step : workflow_steps()) {
+    for (int time = 1;; ++time) {
+      const std::string key = step + "-" + std::to_string(time);
+      SCOPED_TRACE(key);
+      Process child({"/usr/bin/env", "ONCEKEY_CRASH_AT=" + step + ":" + std::to_string(time),
+                     WORKFLOW_CRASH_CHILD_PATH, place_.url(), ledger_path_, "group", key});
+      const auto code = child.wait();
+      ASSERT_TRUE(code == killed || code == 0) << child.output();
+      place_.link().end_leases();
+      Runner runner(place_.link().database(), crash_subject("one", place_.link(), ledger_),
+                    quick());
+      for (int i = 0; i < crash_group_size; ++i) {
+        const std::string each = crash_group_key(key, i);
+        const auto outcome = runner.run(crash_request(each));
+        ASSERT_TRUE(std::holds_alternative<Done>(outcome)) << each << ": " << outcome.index();
+        EXPECT_EQ(place_.effects(each, "p0"), 1) << each;
+      }
+      expected += crash_group_size;
+      EXPECT_EQ(place_.count(place_.own("outbox")), expected);
+      if (code != killed) break;
+      reached.insert(step);
+      if (step == "workflow-before-commit") commits = time;
+      ASSERT_LE(time, crash_group_size) << "more often than there are requests";
+    }
+  }
+  for (const char* step : {"reserved", "in-body", "before-commit", "committed", "before-answer"}) {
+    EXPECT_TRUE(reached.contains(std::string("workflow-") + step)) << step << " was never reached";
+  }
+  EXPECT_LT(commits, crash_group_size) << "no two requests shared a commit";
+}
+
 // The one that goes on dies as well, at any step of its own.
 class WorkflowCrashTwice : public WorkflowCrash {};
 
