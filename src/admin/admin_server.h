@@ -2,14 +2,13 @@
 // so that it answers however busy the gateway is.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
-#include <thread>
 
 #include "admin/admin_handler.h"
 #include "gateway/commit_gate.h"
 #include "gateway/service.h"
-#include "http/server.h"
+#include "http/side_server.h"
 
 namespace oncekey::admin {
 
@@ -19,17 +18,13 @@ class AdminServer {
   AdminServer(gateway::Service& service, const std::string& listen);
   ~AdminServer();
 
-  std::string address() const { return listener_->address(); }
+  std::string address() const { return server_->address(); }
 
  private:
   http::Loop loop_;
   gateway::CommitGate gate_;
   AdminHandler handler_;
-  http::ServerOptions options_;
-  http::ServerStats stats_;
-  http::ConnectionSet connections_;
-  std::unique_ptr<http::Listener> listener_;
-  std::thread thread_;
+  std::optional<http::SideServer> server_;
 };
 
 }  // namespace oncekey::admin

@@ -1,15 +1,10 @@
 #include "admin/worker_server.h"
 
-#include <future>
-#include <stdexcept>
-
 #include "boundary/json_writer.h"
 
 namespace oncekey::admin {
 
 namespace {
-
-constexpr std::size_t connections_max = 64;
 
 http::Task<void> send(http::Exchange& exchange, int status, std::string_view type,
                       std::string_view body) {
@@ -80,26 +75,7 @@ WorkerServer::WorkerServer(const outbox::WorkerFigures& figures, const std::stri
                            std::function<std::string()> more_metrics)
     : figures_(figures),
       more_metrics_(std::move(more_metrics)),
-      connections_(loop_, *this, options_, stats_) {
-  options_.connections_max = connections_max;
-  auto addresses = http::resolve(listen);
-  if (!addresses) throw std::runtime_error("worker.admin: " + addresses.error());
-  listener_ = std::make_unique<http::Listener>(loop_, addresses->front(), stats_, options_);
-  listener_->serve({&connections_}, {&loop_});
-  thread_ = std::thread([this] { loop_.run(); });
-}
-
-WorkerServer::~WorkerServer() {
-  std::promise<void> closed;
-  loop_.post([&] {
-    listener_->close();
-    connections_.abort();
-    loop_.post([&] { closed.set_value(); });
-  });
-  closed.get_future().wait();
-  loop_.stop();
-  thread_.join();
-}
+      server_(loop_, *this, "worker.admin", listen) {}
 
 http::Task<void> WorkerServer::handle(http::Exchange& exchange) {
   const http::RequestHead& head = exchange.head();

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
-#include <thread>
 
-#include "http/server.h"
+#include "http/side_server.h"
 #include "outbox/worker.h"
 
 namespace oncekey::admin {
@@ -20,9 +18,8 @@ class WorkerServer final : private http::Handler {
   // of /metrics; called on the port's own thread.
   WorkerServer(const outbox::WorkerFigures& figures, const std::string& listen,
                std::function<std::string()> more_metrics = {});
-  ~WorkerServer() override;
 
-  std::string address() const { return listener_->address(); }
+  std::string address() const { return server_.address(); }
 
  private:
   http::Task<void> handle(http::Exchange& exchange) override;
@@ -31,11 +28,7 @@ class WorkerServer final : private http::Handler {
   const outbox::WorkerFigures& figures_;
   const std::function<std::string()> more_metrics_;
   http::Loop loop_;
-  http::ServerOptions options_;
-  http::ServerStats stats_;
-  http::ConnectionSet connections_;
-  std::unique_ptr<http::Listener> listener_;
-  std::thread thread_;
+  http::SideServer server_;  // the last: it calls the others until it has ended
 };
 
 }  // namespace oncekey::admin

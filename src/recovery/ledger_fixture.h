@@ -1,15 +1,13 @@
 // For tests: a provider's ledger over HTTP, in pages of ten.
 #pragma once
 
-#include <future>
-#include <mutex>
+#include <atomic>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "boundary/answer.h"
 #include "boundary/json_writer.h"
-#include "http/server.h"
+#include "http/side_server.h"
 
 namespace oncekey::recovery {
 
@@ -23,25 +21,7 @@ class LedgerFixture final : private http::Handler {
     TimestampMs at = 0;
   };
 
-  LedgerFixture() : connections_(loop_, *this, options_, stats_) {
-    const auto addresses = http::resolve("127.0.0.1:0");
-    listener_ = std::make_unique<http::Listener>(loop_, addresses->front(), stats_, options_);
-    listener_->serve({&connections_}, {&loop_});
-    thread_ = std::thread([this] { loop_.run(); });
-  }
-  ~LedgerFixture() override {
-    std::promise<void> closed;
-    loop_.post([&] {
-      listener_->close();
-      connections_.abort();
-      loop_.post([&] { closed.set_value(); });
-    });
-    closed.get_future().wait();
-    loop_.stop();
-    thread_.join();
-  }
-
-  std::string url() const { return "http://" + listener_->address(); }
+  std::string url() const { return "http://" + server_.address(); }
   void add(Item item) { items_.push_back(std::move(item)); }  // before the first request
   void fail_after_pages(int pages) { pages_left_ = pages; }
 
@@ -90,11 +70,7 @@ class LedgerFixture final : private http::Handler {
   std::vector<Item> items_;
   std::atomic<int> pages_left_{1'000'000};
   http::Loop loop_;
-  http::ServerOptions options_;
-  http::ServerStats stats_;
-  http::ConnectionSet connections_;
-  std::unique_ptr<http::Listener> listener_;
-  std::thread thread_;
+  http::SideServer server_{loop_, *this, "ledger", "127.0.0.1:0"};
 };
 
 }  // namespace oncekey::recovery

@@ -1,14 +1,9 @@
 #include "recovery/webhook_server.h"
 
-#include <future>
-#include <stdexcept>
-
 #include "boundary/json_writer.h"
 
 namespace oncekey::recovery {
 namespace {
-
-constexpr std::size_t connections_max = 256;
 
 std::string_view field(const http::RequestHead& head, std::string_view name) {
   std::string_view value;
@@ -75,25 +70,6 @@ http::Task<void> WebhookHandler::refuse(http::Exchange& exchange, const http::Re
 WebhookServer::WebhookServer(WebhookReceiver& receiver, const std::string& listen, std::string path,
                              WebhookHandler::Report report)
     : handler_(receiver, std::move(path), std::move(report)),
-      connections_(loop_, handler_, options_, stats_) {
-  options_.connections_max = connections_max;
-  auto addresses = http::resolve(listen);
-  if (!addresses) throw std::runtime_error("webhook.listen: " + addresses.error());
-  listener_ = std::make_unique<http::Listener>(loop_, addresses->front(), stats_, options_);
-  listener_->serve({&connections_}, {&loop_});
-  thread_ = std::thread([this] { loop_.run(); });
-}
-
-WebhookServer::~WebhookServer() {
-  std::promise<void> closed;
-  loop_.post([&] {
-    listener_->close();
-    connections_.abort();
-    loop_.post([&] { closed.set_value(); });
-  });
-  closed.get_future().wait();
-  loop_.stop();
-  thread_.join();
-}
+      server_(loop_, handler_, "webhook.listen", listen) {}
 
 }  // namespace oncekey::recovery

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
-#include <thread>
 
-#include "http/server.h"
+#include "http/side_server.h"
 #include "recovery/webhook_receiver.h"
 
 namespace oncekey::recovery {
@@ -35,18 +33,13 @@ class WebhookServer {
   // Binds `listen`; throws std::runtime_error when it cannot.
   WebhookServer(WebhookReceiver& receiver, const std::string& listen, std::string path,
                 WebhookHandler::Report report);
-  ~WebhookServer();
 
-  std::string address() const { return listener_->address(); }
+  std::string address() const { return server_.address(); }
 
  private:
   http::Loop loop_;
   WebhookHandler handler_;
-  http::ServerOptions options_;
-  http::ServerStats stats_;
-  http::ConnectionSet connections_;
-  std::unique_ptr<http::Listener> listener_;
-  std::thread thread_;
+  http::SideServer server_;
 };
 
 }  // namespace oncekey::recovery
