@@ -1,5 +1,6 @@
 #include "gateway/policy_page.h"
 
+#include "boundary/html.h"
 #include "gateway/config_units.h"
 #include "gateway/policy_html.h"
 
@@ -144,33 +145,6 @@ void fill(std::string& page, std::string_view mark, const std::string& inner_htm
 }
 
 }  // namespace
-
-std::string escape_html(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out.push_back(c);
-    }
-  }
-  return out;
-}
 
 std::string policy_page(const std::vector<RouteConfig>& routes,
                         const std::vector<PolicyError>& errors) {

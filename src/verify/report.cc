@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "boundary/html.h"
 #include "boundary/utf8.h"
 
 namespace oncekey::verify {
@@ -68,29 +69,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string escape_markup(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return escape_html(printable(text));
 }
 
 }  // namespace oncekey::verify
