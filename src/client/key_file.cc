@@ -10,6 +10,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "http/descriptor.h"
+
 // The first line says what it is. Then one line for each entry: name, key, created, expires, with
 // tabs between; % and what could be mistaken for a separator are written as %XX.
 
@@ -22,20 +24,7 @@ constexpr mode_t owner_only = S_IRUSR | S_IWUSR;
 
 using Entries = std::vector<KeyFile::Entry>;
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
+using http::Descriptor;
 
 std::string failure(const std::string& path) {
   return "the key file " + path + ": " + std::strerror(errno);

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "http/descriptor.h"
+
 namespace oncekey::gateway {
 namespace {
 
@@ -17,21 +19,7 @@ FileError failed(const std::string& path) {
   return {code, path + ": " + std::strerror(code)};
 }
 
-// Closes what it opened; -1 is nothing.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
+using http::Descriptor;
 
 bool write_all(int file, std::string_view bytes) {
   while (!bytes.empty()) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "client/attempt.h"
+#include "http/descriptor.h"
 
 namespace oncekey::verify {
 namespace {
@@ -24,19 +25,7 @@ void append(std::string& text, const std::vector<Header>& fields) {
   for (const Header& field : fields) text += field.name + ": " + field.value + "\r\n";
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  const int number_;
-};
+using http::Descriptor;
 
 bool send_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -89,14 +78,14 @@ std::string hang_up(const Request& request, const Subject& subject, Leaving leav
   if (addresses->empty()) return "the name has no address";
   const http::SocketAddress& to = addresses->front();
   const Descriptor socket(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (socket.number() < 0 || ::connect(socket.number(), to.get(), to.size) != 0) {
+  if (socket.get() < 0 || ::connect(socket.get(), to.get(), to.size) != 0) {
     return to.to_string() + ": " + std::strerror(errno);
   }
   std::string bytes = bytes_of(request, subject);
   if (leaving == Leaving::mid_body) bytes.resize(bytes.size() - request.body.size() / 2 - 1);
-  if (!send_all(socket.number(), bytes)) return std::strerror(errno);
+  if (!send_all(socket.get(), bytes)) return std::strerror(errno);
   if (leaving == Leaving::while_running) {
-    pollfd answered{socket.number(), POLLIN, 0};
+    pollfd answered{socket.get(), POLLIN, 0};
     const int count = ::poll(&answered, 1, static_cast<int>(subject.head_start_ms));
     if (count > 0) return "the answer came before the client could leave";
   }
