@@ -11,32 +11,6 @@ using transaction::response_of;
 
 }  // namespace
 
-void ReserveRows::add(const Reserve& reserve, Fence fence) {
-  scopes_.text(to_postgres_text(reserve.id.scope));
-  keys_.text(to_postgres_text(reserve.id.key));
-  fingerprints_.bytes(fingerprint_bytes(reserve.fingerprint));
-  fences_.big(static_cast<std::int64_t>(fence));
-  leases_.big(reserve.lease_ms);
-  retentions_.big(reserve.retention_ms);
-  tombstones_.big(reserve.tombstone_ms);
-  methods_.text(to_postgres_text(reserve.method));
-  paths_.text(to_postgres_text(reserve.path));
-  owners_.text(to_postgres_text(reserve.owner));
-}
-
-void ReserveRows::append_to(PostgresParameters& parameters) const {
-  parameters.array(scopes_, Element::text);
-  parameters.array(keys_, Element::text);
-  parameters.array(fingerprints_, Element::bytea);
-  parameters.array(fences_, Element::int8);
-  parameters.array(leases_, Element::int8);
-  parameters.array(retentions_, Element::int8);
-  parameters.array(tombstones_, Element::int8);
-  parameters.array(methods_, Element::text);
-  parameters.array(paths_, Element::text);
-  parameters.array(owners_, Element::text);
-}
-
 void SettleRows::add(const RecordId& id, Fence fence) {
   scopes_.text(to_postgres_text(id.scope));
   keys_.text(to_postgres_text(id.key));

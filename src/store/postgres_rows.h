@@ -1,9 +1,11 @@
-// Batches of operations as parameters of postgres_reserve.sql and postgres_settle.sql.
+// A batch of settlements as parameters of postgres_settle.sql; transaction/postgres_reserve_rows.h
+// is the counterpart for reservations.
 #pragma once
 
 #include "oncekey/store.h"
 #include "store/postgres_connection.h"
 #include "transaction/postgres_record.h"
+#include "transaction/postgres_reserve_rows.h"
 #include "transaction/postgres_text.h"
 
 namespace oncekey::store {
@@ -14,24 +16,13 @@ using transaction::fingerprint_from;
 using transaction::from_postgres_text;
 using transaction::postgres_record_columns;
 using transaction::record_from;
+using transaction::ReserveRows;
 using transaction::response_from;
 using transaction::set_due;
 using transaction::stale_fence;
 using transaction::state_from_name;
 using transaction::state_name;
 using transaction::to_postgres_text;
-
-// Parameters of postgres_reserve.sql.
-class ReserveRows {
- public:
-  void add(const Reserve& reserve, Fence fence);
-  void append_to(PostgresParameters& parameters) const;
-  std::size_t size() const { return scopes_.size(); }
-
- private:
-  PostgresParameters::Array scopes_, keys_, fingerprints_, fences_, leases_, retentions_,
-      tombstones_, methods_, paths_, owners_;
-};
 
 // Parameters of postgres_settle.sql.
 class SettleRows {

@@ -6,6 +6,7 @@
 
 #include "transaction/arguments.h"
 #include "transaction/postgres_record.h"
+#include "transaction/postgres_reserve_rows.h"
 #include "transaction/postgres_text.h"
 #include "transaction/postgres_transaction.h"
 
@@ -40,32 +41,16 @@ std::vector<ReserveOutcome> PostgresTransaction::reserve_all(std::span<const Res
   std::iota(sorted.begin(), sorted.end(), 0);
   std::sort(sorted.begin(), sorted.end(),
             [&](std::size_t a, std::size_t b) { return reserves[a].id < reserves[b].id; });
-  Array scopes, keys, fingerprints, fences, leases, retentions, tombstones, methods, paths, owners;
+  ReserveRows reservations;
   std::map<Fence, std::size_t> asked;
   for (const std::size_t i : sorted) {
-    const Reserve& reserve = reserves[i];
-    check_reserve(reserve);
+    check_reserve(reserves[i]);
     const Fence fence = fences_.next();
     asked.emplace(fence, i);
-    scopes.text(to_postgres_text(reserve.id.scope));
-    keys.text(to_postgres_text(reserve.id.key));
-    fingerprints.bytes(fingerprint_bytes(reserve.fingerprint));
-    fences.big(static_cast<std::int64_t>(fence));
-    leases.big(reserve.lease_ms);
-    retentions.big(reserve.retention_ms);
-    tombstones.big(reserve.tombstone_ms);
-    methods.text(to_postgres_text(reserve.method));
-    paths.text(to_postgres_text(reserve.path));
-    owners.text(to_postgres_text(reserve.owner));
+    reservations.add(reserves[i], fence);
   }
   PostgresParameters parameters;
-  parameters.array(scopes, Element::text);
-  parameters.array(keys, Element::text);
-  parameters.array(fingerprints, Element::bytea);
-  for (const Array* column : {&fences, &leases, &retentions, &tombstones}) {
-    parameters.array(*column, Element::int8);
-  }
-  for (const Array* column : {&methods, &paths, &owners}) parameters.array(*column, Element::text);
+  reservations.append_to(parameters);
   statements_.check_open();
   const PostgresResult rows = statements_.call(reserve_statement, parameters);
   std::vector<ReserveOutcome> outcomes(reserves.size());
