@@ -8,6 +8,7 @@
 
 #include "http/body_source.h"
 #include "http/head.h"
+#include "http/peer_certificate.h"
 
 namespace oncekey::http {
 
@@ -36,6 +37,8 @@ class Exchange {
 
   const RequestHead& head() const { return head_; }
   std::string_view peer() const { return peer_; }  // address without port
+  // Verified; null without TLS or without a client certificate.
+  const PeerCertificate* peer_certificate() const { return peer_certificate_; }
   Loop& loop() { return stream_.loop(); }
   Stream& stream() { return stream_; }
   ByteBuffer& input() { return input_; }  // for a tunnel after an upgrade
@@ -79,6 +82,7 @@ class Exchange {
   ByteBuffer& input_;
   const ExchangeTimeouts& timeouts_;
   std::string_view peer_;
+  const PeerCertificate* peer_certificate_ = nullptr;
   RequestHead head_;
   Framing framing_;
   BodySource body_;
