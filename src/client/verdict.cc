@@ -1,7 +1,7 @@
 #include "client/verdict.h"
 
-#include "client/when.h"
 #include "http/field.h"
+#include "http/when.h"
 
 namespace oncekey::client {
 namespace {
@@ -20,7 +20,7 @@ bool is_retryable(int status) {
 
 // How far the server's clock is ahead of ours.
 DurationMs clock_difference(const ClientAnswer& answer, TimestampMs now) {
-  const auto date = parse_http_date(answer.header("Date"));
+  const auto date = http::parse_http_date(answer.header("Date"));
   return date ? *date - now : 0;
 }
 
@@ -42,11 +42,11 @@ Verdict judge(const ClientAnswer& answer) {
 }
 
 std::optional<DurationMs> retry_after(const ClientAnswer& answer, TimestampMs now) {
-  return parse_retry_after(answer.header("Retry-After"), now + clock_difference(answer, now));
+  return http::parse_retry_after(answer.header("Retry-After"), now + clock_difference(answer, now));
 }
 
 std::optional<TimestampMs> expiry(const ClientAnswer& answer, TimestampMs now) {
-  const auto theirs = parse_rfc3339(answer.header("Idempotency-Expires"));
+  const auto theirs = http::parse_rfc3339(answer.header("Idempotency-Expires"));
   if (!theirs) return std::nullopt;
   return *theirs - clock_difference(answer, now);
 }

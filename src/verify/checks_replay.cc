@@ -2,7 +2,7 @@
 #include <array>
 #include <chrono>
 
-#include "client/when.h"
+#include "http/when.h"
 #include "verify/check.h"
 
 namespace oncekey::verify {
@@ -101,7 +101,7 @@ Finding expiry(Probe& probe) {
   if (first == nullptr) return skip("the first request was refused");
   const std::string told = first->header("Idempotency-Expires");
   if (told.empty()) return warn("no Idempotency-Expires: a client cannot know when to stop");
-  const auto at = client::parse_rfc3339(told);
+  const auto at = http::parse_rfc3339(told);
   if (!at) return fail("Idempotency-Expires is not an RFC 3339 time: " + told);
   if (*at <= now_ms()) return fail("Idempotency-Expires is in the past: " + told);
   const std::string later = probe.pair().retry.header("Idempotency-Expires");

@@ -1,5 +1,5 @@
 // What happens while the first request still runs.
-#include "client/when.h"
+#include "http/when.h"
 #include "verify/check.h"
 
 namespace oncekey::verify {
@@ -59,7 +59,7 @@ Finding told_to_wait(Probe& probe) {
   }
   const std::string after = refused.header("Retry-After");
   if (after.empty()) return fail(in_short(refused) + " without Retry-After");
-  if (!client::parse_retry_after(after, 0)) {
+  if (!http::parse_retry_after(after, 0)) {
     return fail("Retry-After is neither seconds nor a date: " + after);
   }
   return pass(in_short(refused) + ", Retry-After: " + after);

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "client/when.h"
+#include "http/when.h"
 #include "oncekey/client.h"
 #include "support/listed_answers.h"
 #include "support/temporary_folder.h"
@@ -121,7 +121,7 @@ class ClientCase : public ::testing::TestWithParam<std::size_t> {
     ASSERT_TRUE(file.set_expiry("operation", key, now_ + number(kept, "expires_in_ms", 0)));
   }
 
-  TimestampMs now_ = client::parse_rfc3339(text(document(), "start")).value();
+  TimestampMs now_ = http::parse_rfc3339(text(document(), "start")).value();
   std::vector<DurationMs> waits_;
   TemporaryFolder folder_;
   KeyFile file_{(folder_.path() / "keys").string()};

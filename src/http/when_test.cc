@@ -1,8 +1,8 @@
-#include "client/when.h"
+#include "http/when.h"
 
 #include <gtest/gtest.h>
 
-namespace oncekey::client {
+namespace oncekey::http {
 namespace {
 
 TEST(When, HttpDateInItsThreeForms) {
@@ -46,4 +46,4 @@ TEST(When, RetryAfterInSecondsOrAsADate) {
 }
 
 }  // namespace
-}  // namespace oncekey::client
+}  // namespace oncekey::http

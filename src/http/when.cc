@@ -1,4 +1,4 @@
-#include "client/when.h"
+#include "http/when.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstddef>
 
-namespace oncekey::client {
+namespace oncekey::http {
 namespace {
 
 constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -166,4 +166,4 @@ std::optional<DurationMs> parse_retry_after(std::string_view text, TimestampMs n
   return std::max<DurationMs>(*date - now, 0);
 }
 
-}  // namespace oncekey::client
+}  // namespace oncekey::http
