@@ -12,7 +12,7 @@ local HEAD_SIZE = 86
 local LAYOUT = 1
 -- Parts of a head, for scripts that take it apart by hand.
 local TIMES = '<I6I6I6'
-local NO_TOMBSTONE, NO_ERROR = string.rep('\0', 6), string.rep('\0', 3)
+local NO_TOMBSTONE = string.rep('\0', 6)
 local COMPLETED_BYTES = '\1\2'  -- layout and state
 local IN_PROGRESS, COMPLETED, FAILED, UNKNOWN, EXPIRED = 1, 2, 3, 4, 5
 

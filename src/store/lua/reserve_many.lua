@@ -21,30 +21,49 @@ local function standing(value, head)
 end
 
 local call, pcall = redis.call, redis.pcall
-local answers = {}
-local taken, first, refusal = 0, nil, nil
+local pairs = {}
+local leases_end = {}
 local lease, ends, times
 for i = 1, many do
-  local key, at = KEYS[i + 2], 3 * i - 2
+  local at = 3 * i - 2
   if ARGV[at + 2] ~= lease then
     lease = ARGV[at + 2]
     ends = now + lease
     times = struct.pack(TIMES, now, ends, 0)
   end
-  -- False: the key is there.
-  local done = refusal or pcall('SET', key, ARGV[at] .. times .. ARGV[at + 1], 'NX')
-  if done and not done.err then
-    answers[i] = ends
-    taken = taken + 1
-    if not first or ends < first then first = ends end
-  else
-    if done and not string.find(done.err, 'OOM', 1, true) then
-      return done  -- nothing was written so far: a server refuses a script's first write, or none
+  leases_end[i] = ends
+  pairs[2 * i - 1] = KEYS[i + 2]
+  pairs[2 * i] = ARGV[at] .. times .. ARGV[at + 1]
+end
+
+local answers = {}
+local taken, first = 0, nil
+local function take(i)
+  answers[i] = leases_end[i]
+  taken = taken + 1
+  if not first or answers[i] < first then first = answers[i] end
+end
+
+-- All or none: mostly all are new, and one command is quicker than one for each.
+if pcall('MSETNX', unpack(pairs)) == 1 then
+  for i = 1, many do take(i) end
+else
+  local refusal
+  for i = 1, many do
+    local key = KEYS[i + 2]
+    -- False: the key is there.
+    local done = refusal or pcall('SET', key, pairs[2 * i], 'NX')
+    if done and not done.err then
+      take(i)
+    else
+      if done and not string.find(done.err, 'OOM', 1, true) then
+        return done  -- nothing was written so far: a server refuses a script's first write, or none
+      end
+      -- A full server refuses before it has looked whether there is anything to write.
+      refusal = done or refusal
+      local value = call('GET', key)
+      answers[i] = value and standing(value, ARGV[3 * i - 2]) or refusal
     end
-    -- A full server refuses before it has looked whether there is anything to write.
-    refusal = done or refusal
-    local value = call('GET', key)
-    answers[i] = value and standing(value, ARGV[at]) or refusal
   end
 end
 if taken > 0 then
