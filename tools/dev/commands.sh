@@ -48,7 +48,7 @@ dev_test() {
   done
   local select=(--no-tests=error)
   [[ -z $filter ]] || select+=(-R "$filter")
-  need build libraries tests servers examples lint
+  need build libraries tests servers examples alerts lint
   if [[ $directory == build ]]; then
     configure build
     compile build

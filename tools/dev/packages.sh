@@ -45,6 +45,7 @@ keep_services_stopped() { # mask | unmask
   for package in "${missing[@]}"; do
     case $package in
       nginx-light) service=nginx.service ;;
+      prometheus) service=prometheus.service ;;
       redis-server) service=redis-server.service ;;
       postgresql-15) service=postgresql.service ;;
       *) continue ;;
