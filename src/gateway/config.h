@@ -27,6 +27,7 @@ enum class KeyUse { required, optional, off };
 enum class OnInflight { conflict, wait };
 enum class OnExpired { forget, tombstone };
 enum class UpgradeUse { refuse, pass };
+enum class AsyncUse { off, allowed, always };
 enum class LogFormat { json, text };
 enum class LogLevel { debug, info, warn, error, off };
 enum class TenantFrom { single, header, api_key };
@@ -57,6 +58,12 @@ struct RouteConfig {
   std::vector<std::string> replay_headers;  // lower case; empty: default_replay_headers()
   // How an unknown outcome is found out; `get` is a path on the upstream, or a URL. "": it is not.
   recovery::ProbeRules probe;
+  // A request that was first sent longer ago is not executed. 0: whatever its age.
+  DurationMs max_age_ms = 0;
+  std::string age_header = "Repeatability-First-Sent";
+  bool age_required = true;           // false: a request without the header has no age
+  DurationMs age_leeway_ms = 60'000;  // how far a client's clock may be ahead
+  AsyncUse async = AsyncUse::off;     // 202 and a status resource instead of the answer
 };
 
 struct TenantConfig {
@@ -67,11 +74,24 @@ struct TenantConfig {
   bool api_key_allow_jwt = false;  // api_key: a refreshed token would be another tenant
 };
 
+// What one tenant may do. -1: as [limits] says.
+struct TenantLimits {
+  std::string name;  // as the log shows it
+  std::int64_t new_keys_per_second = -1;
+  std::int64_t new_keys_burst = -1;
+  std::int64_t live_keys_max = -1;
+};
+
 struct Limits {
   std::size_t header_block = 32 << 10;
   std::size_t header_count = 100;
   std::size_t connections = 10'000;
   std::size_t upstream_connections_idle = 256;  // kept per I/O thread
+  std::int64_t new_keys_per_second = 0;         // of one tenant; 0: no limit
+  std::int64_t new_keys_burst = 0;              // 0: those of one second
+  std::int64_t live_keys_max = 0;               // of one tenant; 0: no cap
+  DurationMs live_keys_recount_ms = 60'000;
+  std::vector<TenantLimits> tenants;  // those that differ
 };
 
 struct Timeouts {

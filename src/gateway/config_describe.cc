@@ -99,6 +99,14 @@ std::string describe(const Config& given) {
       append_line(out, "  ", setting.name, to_literal(in_force(setting, route)), route_width);
     }
   }
+  for (const TenantLimits& tenant : config.limits.tenants) {
+    out.append("\nlimits of tenant  ").append(tenant.name).append("\n");
+    for (const Setting<TenantLimits>& setting : tenant_limit_settings()) {
+      if (setting.name == "name") continue;
+      append_line(out, "  ", setting.name, to_literal(setting.get(tenant)),
+                  widest(tenant_limit_settings()));
+    }
+  }
   const outbox::SinkConfig plain;
   for (const outbox::SinkConfig& sink : config.sinks) {
     out.append("\nsink  ").append(sink.name).append("\n");

@@ -91,6 +91,11 @@ class Reader {
         read_list(node, name, "name", "name = \"provider\"", draft_.config.sinks, sink_settings());
         continue;
       }
+      if (place.empty() && name == "limits.tenant") {
+        read_list(node, name, "name", "name = \"acme\"", draft_.config.limits.tenants,
+                  tenant_limit_settings());
+        continue;
+      }
       const Setting<Target>* known = nullptr;
       bool group = false;
       for (const Setting<Target>& setting : settings) {

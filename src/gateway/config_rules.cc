@@ -3,6 +3,7 @@
 
 #include "gateway/config_draft.h"
 #include "gateway/config_units.h"
+#include "gateway/limit_settings.h"
 #include "gateway/route_table.h"
 #include "gateway/tenant.h"
 #include "gateway/worker_settings.h"
@@ -311,6 +312,7 @@ Result<LoadedConfig, ConfigErrors> finish_config(ConfigDraft draft, Upstream ups
   }
   if (read_well && upstream != Upstream::unused) {
     rules.check_gateway(upstream);
+    check_limits(draft);
     for (std::size_t i = 0; i < draft.config.routes.size(); ++i) rules.check_route(i);
     if (draft.config.routes.empty()) {
       draft.config.routes.push_back(default_route());

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "boundary/json_writer.h"
+#include "gateway/limit_settings.h"
 #include "gateway/recovery_settings.h"
 #include "gateway/route_pattern.h"
 #include "gateway/setting_checks.h"
@@ -96,6 +97,11 @@ std::vector<Setting<Config>> make_gateway_settings() {
       integer_setting<C>("limits.connections", AT(limits.connections), 1, 1'000'000),
       integer_setting<C>("limits.upstream_connections_idle", AT(limits.upstream_connections_idle),
                          0, 65'536),
+      integer_setting<C>("limits.new_keys_per_second", AT(limits.new_keys_per_second), 0,
+                         new_keys_max),
+      integer_setting<C>("limits.new_keys_burst", AT(limits.new_keys_burst), 0, new_keys_max),
+      integer_setting<C>("limits.live_keys_max", AT(limits.live_keys_max), 0, live_keys_max),
+      duration_setting<C>("limits.live_keys_recount", AT(limits.live_keys_recount_ms), second, day),
       duration_setting<C>("timeouts.header", AT(timeouts.header_ms), 10, hour),
       duration_setting<C>("timeouts.body", AT(timeouts.body_ms), 10, hour),
       duration_setting<C>("timeouts.idle", AT(timeouts.idle_ms), 10, day),
@@ -144,6 +150,8 @@ std::vector<Setting<RouteConfig>> make_route_settings() {
       texts_setting<R>("replay_headers", AT(replay_headers), check_replay_header),
   };
   for (Setting<R>& setting : probe_settings()) settings.push_back(std::move(setting));
+  for (Setting<R>& setting : age_settings()) settings.push_back(std::move(setting));
+  settings.push_back(async_setting());
   return settings;
 }
 
@@ -197,8 +205,8 @@ std::string to_literal(const SettingValue& value) {
 }
 
 std::optional<std::string> unsupported_setting(std::string_view name) {
-  for (const std::string_view later : {"async", "tenant.claim", "tenant.keys", "tenant.issuer",
-                                       "tenant.audience", "tenant.secret"}) {
+  for (const std::string_view later :
+       {"tenant.claim", "tenant.keys", "tenant.issuer", "tenant.audience", "tenant.secret"}) {
     if (name == later) return "\"" + std::string(name) + "\" is not supported in this version";
   }
   return std::nullopt;

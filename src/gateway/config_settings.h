@@ -36,6 +36,7 @@ struct Setting {
 const std::vector<Setting<Config>>& gateway_settings();
 const std::vector<Setting<RouteConfig>>& route_settings();
 const std::vector<Setting<outbox::SinkConfig>>& sink_settings();
+const std::vector<Setting<TenantLimits>>& tenant_limit_settings();
 
 // As the configuration file has it: true, 16, "24h", ["/a"]. Also valid JSON.
 std::string to_literal(const SettingValue& value);
