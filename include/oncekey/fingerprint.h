@@ -23,6 +23,7 @@ struct FingerprintInput {
   std::string_view content_type;
   std::string_view body;
   std::string_view content_encoding = {};  // equal bytes in another coding are another request
+  std::string_view first_sent = {};        // where requests have an age: when; "": it is no part
 };
 
 // Two different requests have different fingerprints: JSON is compared by RFC 8785 with exact

@@ -40,6 +40,12 @@ enum class AnswerCase {
   request_timeout,       // 408
   header_too_large,      // 431
   not_supported,         // 501: upgrade, CONNECT, transfer coding
+  first_sent_invalid,    // 400: when the request was first sent is not said, or not clear
+  outside_window,        // 412: too old to be executed, or from the future
+  too_many_new_keys,     // 429: the tenant brings new keys too fast
+  too_many_live_keys,    // 429: the tenant has as many keys as it may have
+  key_not_found,         // 404: the caller has no such key
+  not_executed,          // 409: looked up, and proved not to have been executed
   overloaded,            // 503: too many connections, or shutting down
 };
 

@@ -25,6 +25,12 @@ constexpr AnswerCase all_cases[] = {AnswerCase::key_missing,
                                     AnswerCase::request_timeout,
                                     AnswerCase::header_too_large,
                                     AnswerCase::not_supported,
+                                    AnswerCase::first_sent_invalid,
+                                    AnswerCase::outside_window,
+                                    AnswerCase::too_many_new_keys,
+                                    AnswerCase::too_many_live_keys,
+                                    AnswerCase::key_not_found,
+                                    AnswerCase::not_executed,
                                     AnswerCase::overloaded};
 
 AnswerContext context(Profile profile = Profile::ietf) {

@@ -187,6 +187,70 @@ constexpr Wording not_supported{
     .safe_new_key = true,
 };
 
+constexpr Wording first_sent_invalid{
+    .status = 400,
+    .code = "first_sent_invalid",
+    .title = "The request does not say when it was first sent",
+    .detail =
+        "This operation only takes requests that say in a header when they were first sent: once, "
+        "as an HTTP-date or as RFC 3339 has it. Send the same value in every retry. Nothing was "
+        "executed.",
+    .safe_new_key = true,
+};
+
+constexpr Wording outside_window{
+    .status = 412,
+    .code = "request_outside_window",
+    .title = "The request was first sent too long ago, or in the future",
+    .detail =
+        "A request this old is not executed any more, and nothing is known of its key: it was "
+        "never executed, or so long ago that the key is forgotten. Look in the API itself whether "
+        "it was; only then send it as a new operation, with a new key and a new time.",
+};
+
+constexpr Wording too_many_new_keys{
+    .status = 429,
+    .code = "too_many_new_keys",
+    .title = "Too many new keys in a short time",
+    .detail =
+        "Requests with new keys come faster than they may. This one was not executed; send it "
+        "with the same key again after the time in Retry-After. Retries of earlier requests are "
+        "not limited.",
+    .retryable = true,
+    .retry_after = true,
+};
+
+constexpr Wording too_many_live_keys{
+    .status = 429,
+    .code = "too_many_keys",
+    .title = "As many keys are remembered as may be",
+    .detail =
+        "For each key an answer is kept for a while, and there are as many of them as are "
+        "allowed. This request was not executed; send it with the same key again after the time "
+        "in Retry-After. Retries of earlier requests are not limited.",
+    .retryable = true,
+    .retry_after = true,
+};
+
+constexpr Wording key_not_found{
+    .status = 404,
+    .code = "key_not_found",
+    .title = "There is no such key",
+    .detail =
+        "With these credentials no request was sent with this key, or what is known of it is no "
+        "longer kept.",
+};
+
+constexpr Wording not_executed{
+    .status = 409,
+    .code = "not_executed",
+    .title = "The request was not executed",
+    .detail =
+        "The last attempt with this key is proved not to have been executed, so there is no "
+        "answer to it. Send the same request with the same key again.",
+    .retryable = true,
+};
+
 constexpr Wording overloaded{
     .status = 503,
     .code = "overloaded",
@@ -237,6 +301,18 @@ const Wording& wording(AnswerCase answer_case) {
       return header_too_large;
     case AnswerCase::not_supported:
       return not_supported;
+    case AnswerCase::first_sent_invalid:
+      return first_sent_invalid;
+    case AnswerCase::outside_window:
+      return outside_window;
+    case AnswerCase::too_many_new_keys:
+      return too_many_new_keys;
+    case AnswerCase::too_many_live_keys:
+      return too_many_live_keys;
+    case AnswerCase::key_not_found:
+      return key_not_found;
+    case AnswerCase::not_executed:
+      return not_executed;
     case AnswerCase::overloaded:
       return overloaded;
   }

@@ -109,6 +109,7 @@ Fingerprint Fingerprinter::compute(const FingerprintInput& input,
         input.content_encoding, kind, std::string_view(body)}) {
     append_length_prefixed(message, part);
   }
+  if (!input.first_sent.empty()) append_length_prefixed(message, input.first_sent);
   Fingerprint fingerprint{current_version, {}};
   std::size_t size = 0;
   EVP_MAC_CTX* context = thread_context(state_->keyed.get(), state_->id);

@@ -18,8 +18,11 @@ enum class Decision : std::uint8_t {
   unavailable,  // the store could not reserve or settle
   fail_open,    // the store could not reserve, and the route wants to be served all the same
   policy,       // the published policy
+  limited,      // a new key beyond the tenant's limits
+  accepted,     // reserved; the answer comes later, at a status resource
+  looked_up,    // what became of a key was told
 };
-inline constexpr int decision_count = 11;
+inline constexpr int decision_count = 14;
 
 constexpr std::string_view to_string(Decision decision) {
   switch (decision) {
@@ -45,6 +48,12 @@ constexpr std::string_view to_string(Decision decision) {
       return "fail_open";
     case Decision::policy:
       return "policy";
+    case Decision::limited:
+      return "limited";
+    case Decision::accepted:
+      return "accepted";
+    case Decision::looked_up:
+      return "looked_up";
   }
   return "";
 }
