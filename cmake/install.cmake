@@ -10,7 +10,7 @@ set_target_properties(oncekey_library PROPERTIES
   OUTPUT_NAME oncekey EXPORT_NAME oncekey LINKER_LANGUAGE CXX)
 target_compile_features(oncekey_library INTERFACE cxx_std_20)
 target_link_libraries(oncekey_library INTERFACE
-  OpenSSL::Crypto simdjson::simdjson Threads::Threads pq sqlite3 zstd)
+  OpenSSL::SSL simdjson::simdjson Threads::Threads pq sqlite3 zstd)
 
 install(TARGETS oncekey_library EXPORT oncekeyTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library

@@ -8,15 +8,16 @@ BEGIN {
   may["transaction"] = "std posix oncekey boundary transaction libpq sqlite openssl"
   may["workflow"] = "std oncekey boundary workflow openssl"
   may["store"] = "std posix oncekey boundary transaction store rocksdb libpq hiredis sqlite openssl"
-  may["http"] = "std posix oncekey http"
+  may["http"] = "std posix oncekey http openssl"
   may["client"] = "std posix oncekey http client openssl"
   may["verify"] = "std posix oncekey boundary http client verify simdjson"
   may["outbox"] = "std posix oncekey boundary transaction store http outbox libpq sqlite rdkafka openssl simdjson"
   may["recovery"] = "std posix oncekey boundary store http outbox recovery openssl simdjson"
   may["gateway"] = "std posix oncekey boundary store http recovery outbox gateway prometheus openssl simdjson tomlplusplus"
   may["admin"] = may["gateway"] " admin"
-  may["cli"] = may["admin"] " verify cli cli11"
-  may["tests"] = "std posix oncekey boundary transaction workflow client verify store http recovery outbox gateway admin support openssl simdjson zstd gtest rapidcheck rocksdb libpq hiredis sqlite rdkafka"
+  may["audit"] = "std oncekey boundary http verify gateway audit yaml"
+  may["cli"] = may["admin"] " client verify audit cli cli11"
+  may["tests"] = "std posix oncekey boundary transaction workflow client verify audit store http recovery outbox gateway admin support openssl simdjson zstd gtest rapidcheck rocksdb libpq hiredis sqlite rdkafka"
   may["bench"] = "std posix oncekey boundary store http gateway libpq"
   # A library that only one place may know, so that it can be replaced there.
   only["rocksdb"] = "^(src/store|tests/contract)/"  # the contract suite makes its files fail
@@ -25,6 +26,7 @@ BEGIN {
   only["rdkafka"] = "^(src/outbox|tests)/"
   only["hiredis"] = "^(src/store|tests/support)/"
   only["tomlplusplus"] = "^src/gateway/config_file\\.cc$"
+  only["yaml"] = "^src/audit/yaml\\.cc$"
   only["cli11"] = "^src/cli/"
 }
 
@@ -45,6 +47,7 @@ function name_of(header) {
   if (header ~ /^librdkafka\//) return "rdkafka"
   if (header ~ /^CLI\//) return "cli11"
   if (header ~ /^toml(\+\+|plusplus)/) return "tomlplusplus"
+  if (header ~ /^yaml-cpp\//) return "yaml"
   if (header ~ /^prometheus\//) return "prometheus"
   if (header ~ /^openssl\//) return "openssl"
   if (header ~ /^simdjson/) return "simdjson"

@@ -8,13 +8,20 @@
 #include <cerrno>
 #include <utility>
 
+#include "http/tls_session.h"
 #include "oncekey/assert.h"
 
 namespace oncekey::http {
 
 namespace {
 
-IoError error_of(int code) {
+bool would_block(int code) {
+  return code == EAGAIN || code == EWOULDBLOCK;
+}
+
+}  // namespace
+
+IoError io_error_of(int code) {
   switch (code) {
     case ECONNRESET:
     case EPIPE:
@@ -27,12 +34,6 @@ IoError error_of(int code) {
       return IoError::other;
   }
 }
-
-bool would_block(int code) {
-  return code == EAGAIN || code == EWOULDBLOCK;
-}
-
-}  // namespace
 
 std::string_view to_string(IoError error) {
   switch (error) {
@@ -54,14 +55,15 @@ std::string_view to_string(IoError error) {
   return "i/o error";
 }
 
-Stream::Stream(Loop& loop, int fd) : loop_(loop), fd_(fd) {
-  loop_.add(fd_, *this);
+Stream::Stream(Loop& loop, int fd) : loop_(loop), socket_{fd} {
+  loop_.add(socket_.fd, *this);
 }
 
 Stream::~Stream() {
   ONCEKEY_ASSERT(!read_ && !write_);
-  loop_.remove(fd_, *this);
-  ::close(fd_);
+  if (tls_ && !aborting_) tls_->close();
+  loop_.remove(socket_.fd, *this);
+  ::close(socket_.fd);
 }
 
 Stream::WriteAwaiter::WriteAwaiter(Stream& stream, std::string_view first, std::string_view second,
@@ -71,10 +73,20 @@ Stream::WriteAwaiter::WriteAwaiter(Stream& stream, std::string_view first, std::
              {const_cast<char*>(second.data()), second.size()}},
       deadline_(deadline) {}
 
+void Stream::WriteAwaiter::consume(std::size_t bytes) {
+  result_.bytes += bytes;
+  for (iovec& part : parts_) {
+    std::size_t step = std::min(bytes, part.iov_len);
+    part.iov_base = static_cast<char*>(part.iov_base) + step;
+    part.iov_len -= step;
+    bytes -= step;
+  }
+}
+
 Stream::WriteAwaiter Stream::connected(SteadyMs deadline) {
   WriteAwaiter awaiter(*this, {}, {}, deadline);
-  awaiter.connecting_ = true;
-  writable_ = false;  // epoll reports the end of the connect
+  awaiter.kind_ = WriteAwaiter::Kind::connect;
+  socket_.writable = false;  // epoll reports the end of the connect
   return awaiter;
 }
 
@@ -97,26 +109,28 @@ bool Stream::try_read(ReadAwaiter& read) {
     read.result_.error = IoError::cancelled;
     return true;
   }
-  while (readable_) {
-    ssize_t got = ::recv(fd_, read.into_.data(), read.into_.size(), 0);
+  if (tls_) return try_read_tls(read);
+  while (socket_.readable) {
+    ssize_t got = ::recv(socket_.fd, read.into_.data(), read.into_.size(), 0);
     if (got > 0) {
       // A short read has emptied the socket: the next edge tells of more. Not so after the peer's
       // end, which brings no further edge.
-      if (static_cast<std::size_t>(got) < read.into_.size() && !peer_closed_) readable_ = false;
+      if (static_cast<std::size_t>(got) < read.into_.size() && !socket_.peer_closed)
+        socket_.readable = false;
       read.result_.bytes = static_cast<std::size_t>(got);
       return true;
     }
     if (got == 0) {
-      peer_closed_ = true;
+      socket_.peer_closed = true;
       read.result_.error = IoError::closed;
       return true;
     }
     if (errno == EINTR) continue;
     if (would_block(errno)) {
-      readable_ = false;
+      socket_.readable = false;
       return false;
     }
-    read.result_.error = error_of(errno);
+    read.result_.error = io_error_of(errno);
     return true;
   }
   return false;
@@ -127,38 +141,32 @@ bool Stream::try_write(WriteAwaiter& write) {
     write.result_.error = IoError::cancelled;
     return true;
   }
-  if (write.connecting_) {
-    if (!writable_) return false;
+  if (tls_) return try_write_tls(write);
+  if (write.kind_ == WriteAwaiter::Kind::connect) {
+    if (!socket_.writable) return false;
     int code = 0;
     socklen_t size = sizeof code;
-    ::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &code, &size);
-    if (code != 0) write.result_.error = error_of(code);
+    ::getsockopt(socket_.fd, SOL_SOCKET, SO_ERROR, &code, &size);
+    if (code != 0) write.result_.error = io_error_of(code);
     return true;
   }
   for (;;) {
     if (write.parts_[0].iov_len + write.parts_[1].iov_len == 0) return true;
-    if (!writable_) return false;
+    if (!socket_.writable) return false;
     msghdr message{};
     message.msg_iov = write.parts_;
     message.msg_iovlen = 2;
-    ssize_t sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
+    ssize_t sent = ::sendmsg(socket_.fd, &message, MSG_NOSIGNAL);
     if (sent >= 0) {
-      write.result_.bytes += static_cast<std::size_t>(sent);
-      auto left = static_cast<std::size_t>(sent);
-      for (iovec& part : write.parts_) {
-        std::size_t step = std::min(left, part.iov_len);
-        part.iov_base = static_cast<char*>(part.iov_base) + step;
-        part.iov_len -= step;
-        left -= step;
-      }
+      write.consume(static_cast<std::size_t>(sent));
       continue;
     }
     if (errno == EINTR) continue;
     if (would_block(errno)) {
-      writable_ = false;
+      socket_.writable = false;
       return false;
     }
-    write.result_.error = error_of(errno);
+    write.result_.error = io_error_of(errno);
     return true;
   }
 }
@@ -185,9 +193,10 @@ void Stream::finish_write(IoError error) {
 }
 
 void Stream::on_events(std::uint32_t events) {
-  if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) peer_closed_ = true;
-  if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) readable_ = true;
-  if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) writable_ = true;
+  if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) socket_.peer_closed = true;
+  if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) socket_.readable = true;
+  if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) socket_.writable = true;
+  if (tls_closing_) close_tls();
   bool write_done = write_ && try_write(*write_);
   bool read_done = read_ && try_read(*read_);
   if (write_done && read_done) {
@@ -238,18 +247,24 @@ void Stream::cancel() {
 }
 
 void Stream::shutdown_write() {
-  ::shutdown(fd_, SHUT_WR);
+  if (tls_) return close_tls();
+  ::shutdown(socket_.fd, SHUT_WR);
 }
 
 void Stream::reset_on_close() {
+  aborting_ = true;
   linger abort{1, 0};
-  ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
+  ::setsockopt(socket_.fd, SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
 }
 
 bool Stream::idle_usable() {
-  if (peer_closed_ || cancelled_) return false;
+  if (socket_.peer_closed || cancelled_) return false;
+  if (tls_) {
+    socket_.readable = true;  // ask the kernel
+    return tls_idle();
+  }
   char byte;
-  ssize_t got = ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  ssize_t got = ::recv(socket_.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && would_block(errno);
 }
 

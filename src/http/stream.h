@@ -8,18 +8,24 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "http/loop.h"
+#include "http/socket_state.h"
 
 namespace oncekey::http {
 
+class TlsSession;
+
 enum class IoError : std::uint8_t { none, closed, reset, timeout, cancelled, refused, other };
 std::string_view to_string(IoError error);
+IoError io_error_of(int code);  // errno
 
 struct IoResult {
-  std::size_t bytes = 0;  // read, or handed to the kernel before the error
+  // Read, or handed to the kernel before the error. Of a TLS record that left in part, at least 1.
+  std::size_t bytes = 0;
   IoError error = IoError::none;
 
   bool ok() const { return error == IoError::none; }
@@ -41,6 +47,14 @@ class Stream final : private Loop::EventTarget, private Timer {
   // Waits until a connect() under way has succeeded or failed.
   WriteAwaiter connected(SteadyMs deadline);
 
+  // From now on everything goes through TLS, which begins with handshake(). An error of that is
+  // explained by tls()->error(). drop_tls(): for words to a peer that does not speak it.
+  void start_tls(std::unique_ptr<TlsSession> session);
+  WriteAwaiter handshake(SteadyMs deadline);
+  void drop_tls();
+  TlsSession* tls() { return tls_.get(); }   // null: plain
+  SocketState& socket() { return socket_; }  // for the session to be started
+
   void cancel();  // pending operations, and all later ones, end as `cancelled`
   void shutdown_write();
   void reset_on_close();  // the peer sees an abort instead of an orderly end
@@ -48,8 +62,11 @@ class Stream final : private Loop::EventTarget, private Timer {
   // Whether an idle connection can still be used: nothing to read, and the peer has not closed.
   bool idle_usable();
   // The same as far as epoll has told, without asking the kernel.
-  bool idle_as_told() const { return !readable_ && !peer_closed_ && !cancelled_; }
-  bool peer_closed() const { return peer_closed_; }  // as far as epoll has told
+  bool idle_as_told() {
+    if (tls_) return tls_idle();
+    return !socket_.readable && !socket_.peer_closed && !cancelled_;
+  }
+  bool peer_closed() const { return socket_.peer_closed; }  // as far as epoll has told
   bool read_pending() const { return read_ != nullptr; }
   Loop& loop() { return loop_; }
 
@@ -59,15 +76,19 @@ class Stream final : private Loop::EventTarget, private Timer {
   void arm_timer();
   bool try_read(ReadAwaiter& read);
   bool try_write(WriteAwaiter& write);
+  bool try_read_tls(ReadAwaiter& read);
+  bool try_write_tls(WriteAwaiter& write);
+  bool tls_idle();
+  void close_tls();
   void finish_read(IoError error);
   void finish_write(IoError error);
 
   Loop& loop_;
-  int fd_;
-  bool readable_ = true;  // until the kernel says otherwise
-  bool writable_ = true;
-  bool peer_closed_ = false;
+  SocketState socket_;
   bool cancelled_ = false;
+  bool aborting_ = false;     // the peer must not take it for an orderly end
+  bool tls_closing_ = false;  // close_notify is still to be sent
+  std::unique_ptr<TlsSession> tls_;
   ReadAwaiter* read_ = nullptr;
   WriteAwaiter* write_ = nullptr;
 };
@@ -101,8 +122,12 @@ class Stream::WriteAwaiter {
   WriteAwaiter(Stream& stream, std::string_view first, std::string_view second, SteadyMs deadline);
 
   Stream& stream_;
+  enum class Kind : std::uint8_t { bytes, connect, handshake };
+
+  void consume(std::size_t bytes);
+
   iovec parts_[2];
-  bool connecting_ = false;
+  Kind kind_ = Kind::bytes;
   SteadyMs deadline_;
   IoResult result_;
   std::coroutine_handle<> handle_;
