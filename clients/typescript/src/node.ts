@@ -1,0 +1,1 @@
+export { FileKeys } from "./file_keys.js";
