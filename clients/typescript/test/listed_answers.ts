@@ -17,17 +17,20 @@ export interface SeenRequest {
   body: string;
 }
 
+// Instead of a list: what to answer to the last of these.
+export type AnswerChoice = (requests: SeenRequest[]) => ListedAnswer;
+
 export class ListedAnswers {
   readonly requests: SeenRequest[] = [];
-  readonly #answers: ListedAnswer[];
+  readonly #choose: AnswerChoice;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   #onRequest: () => void = () => undefined;
 
-  private constructor(answers: ListedAnswer[]) {
-    this.#answers = answers;
+  private constructor(answers: ListedAnswer[] | AnswerChoice) {
+    this.#choose = typeof answers === "function" ? answers : ({ length }) => answers[Math.min(length, answers.length) - 1]!;
   }
 
-  static async start(answers: ListedAnswer[]): Promise<ListedAnswers> {
+  static async start(answers: ListedAnswer[] | AnswerChoice): Promise<ListedAnswers> {
     const server = new ListedAnswers(answers);
     await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
     return server;
@@ -51,9 +54,8 @@ export class ListedAnswers {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
     const { method = "", url: target = "", headers } = request;
-    const listed = this.#answers[Math.min(this.requests.length, this.#answers.length - 1)]!;
     this.requests.push({ method, target, headers, body: Buffer.concat(pieces).toString() });
-    this.#give(listed, response, request.socket);
+    this.#give(this.#choose(this.requests), response, request.socket);
     this.#onRequest();
   }
 
