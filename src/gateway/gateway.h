@@ -2,22 +2,26 @@
 // policy. One per loop.
 #pragma once
 
-#include "gateway/context.h"
+#include "gateway/generation.h"
 #include "http/server.h"
 
 namespace oncekey::gateway {
 
 class Gateway final : public http::Handler {
  public:
-  explicit Gateway(const Context& context) : context_(context) {}
+  // `loop`: its place among the service's loops.
+  Gateway(const Generations& generations, std::size_t loop)
+      : generations_(generations), loop_(loop) {}
 
   http::Task<void> handle(http::Exchange& exchange) override;
   http::Task<void> refuse(http::Exchange& exchange, const http::Refusal& refusal) override;
 
  private:
-  http::Task<void> answer_policy(http::Exchange& exchange);
+  // By the rules now in force; a request asks once, when it begins.
+  const Context& context() const { return generations_.current().context(loop_); }
 
-  const Context& context_;
+  const Generations& generations_;
+  const std::size_t loop_;
 };
 
 }  // namespace oncekey::gateway

@@ -6,7 +6,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "gateway/policy.h"
 #include "gateway/trace.h"
 
 namespace oncekey::gateway {
@@ -40,42 +39,10 @@ std::string owner_name() {
   return std::string(host) + "/" + std::to_string(::getpid()) + "/" + random_uuid().substr(0, 8);
 }
 
-http::HttpUrl upstream_url(const Config& config) {
-  auto url = http::parse_http_url(config.upstream);
-  if (!url) throw std::runtime_error("upstream: " + url.error());
-  return *url;
-}
-
-http::ServerOptions server_options(const Config& config) {
-  http::ServerOptions options;
-  options.head = {config.limits.header_block, config.limits.header_count};
-  options.timeouts = {config.timeouts.header_ms, config.timeouts.body_ms, config.timeouts.idle_ms,
-                      config.timeouts.write_ms};
-  options.connections_max = config.limits.connections;
-  AnswerContext context;
-  context.policy_url = config.policy_url;
-  Answer answer = make_answer(AnswerCase::overloaded, context);
-  http::ResponseStart start;
-  for (const Header& header : answer.headers) start.add(header.name, header.value);
-  options.overload_answer =
-      "HTTP/1.1 503 Service Unavailable\r\n" + start.fields +
-      "Connection: close\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n\r\n" +
-      answer.body;
-  return options;
-}
-
 std::vector<Engine*> lanes_of(const store::Store& store) {
   std::vector<Engine*> lanes;
   for (const auto& engine : store.lanes) lanes.push_back(engine.get());
   return lanes;
-}
-
-http::UpstreamOptions upstream_options(const Config& config) {
-  http::UpstreamOptions options;
-  options.connect_ms = config.timeouts.connect_ms;
-  options.idle_ms = config.timeouts.upstream_idle_ms;
-  options.idle_max = config.limits.upstream_connections_idle;
-  return options;
 }
 
 std::size_t handover_max(const EngineInfo& engine) {
@@ -91,56 +58,34 @@ DurationMs batch_timeout_ms(const Config& config) {
 
 // One I/O thread with everything it uses.
 struct Service::Worker {
-  explicit Worker(Service& service)
-      : pool(loop, *service.upstream_, upstream_options(service.config_)),
-        gate(loop, *service.committer_, handover_max(service.engine_info())),
+  Worker(Service& service, std::size_t index, const http::ServerOptions& options)
+      : gate(loop, *service.committer_, handover_max(service.engine_info())),
         requests(loop, service.log_),
-        context{service.config_,
-                service.routes_,
-                service.secret_,
-                service.fingerprinter_,
-                service.policy_,
-                service.base_path_,
-                service.owner_,
-                loop,
-                pool,
-                gate,
-                requests,
-                service.log_,
-                service.metrics_,
-                service.cache_,
-                service.signals_},
-        gateway(context),
-        connections(loop, gateway, service.server_options_, service.stats_) {}
+        gateway(service.generations_, index),
+        connections(loop, gateway, options, service.stats_) {}
+
+  LoopParts parts() { return {loop, gate, requests}; }
 
   http::Loop loop;
-  http::UpstreamPool pool;
   CommitGate gate;
   RequestLog requests;
-  Context context;
   Gateway gateway;
   http::ConnectionSet connections;
   std::thread thread;
 };
 
 Service::Service(const Config& config, std::string secret, store::Store store, Log& log)
-    : config_(config),
-      secret_(std::move(secret)),
+    : secret_(std::move(secret)),
       log_(log),
-      routes_(config_.routes),
-      probes_(config_, routes_),
       fingerprinter_(secret_),
-      policy_{policy_json(config_), policy_html(config_)},
       owner_(owner_name()),
-      base_path_(upstream_url(config_).base_path),
-      cache_(config_.replay_cache_bytes),
-      server_options_(server_options(config_)),
-      upstream_(std::make_unique<http::UpstreamAddress>(upstream_url(config_).host_port)),
+      cache_(config.replay_cache_bytes),
       store_(std::move(store)) {
+  auto first = std::make_unique<Generation>(config, parts(), nullptr);
   store::CommitterOptions options;
   if (engine_info().shared) {
     store::BreakerOptions limits;
-    limits.timeout_ms = batch_timeout_ms(config_);
+    limits.timeout_ms = batch_timeout_ms(config);
     breaker_ = std::make_unique<store::Breaker>(
         limits, [this](const store::Breaker::Change& change) { report_breaker(change); });
     options.breaker = breaker_.get();
@@ -149,16 +94,22 @@ Service::Service(const Config& config, std::string secret, store::Store store, L
   if (store_.background) {
     background_ = std::make_unique<store::Committer>(*store_.background, wall_now_ms, options);
   }
-  for (std::uint32_t i = 0; i < thread_count(config_, engine_info()); ++i) {
-    workers_.push_back(std::make_unique<Worker>(*this));
+  for (std::uint32_t i = 0; i < thread_count(config, engine_info()); ++i) {
+    workers_.push_back(std::make_unique<Worker>(*this, i, first->server_options()));
+    first->add_loop(workers_[i]->parts());
   }
-  auto addresses = http::resolve(config_.listen);
+  generations_.put_in_force(std::move(first));
+  auto addresses = http::resolve(config.listen);
   if (!addresses) throw std::runtime_error("listen: " + addresses.error());
   listener_ = std::make_unique<http::Listener>(workers_[0]->loop, addresses->front(), stats_,
-                                               server_options_);
-  if (!config_.webhook.listen.empty()) {
-    webhooks_ = std::make_unique<WebhookPort>(config_, background(), log_);
+                                               current().server_options());
+  if (!config.webhook.listen.empty()) {
+    webhooks_ = std::make_unique<WebhookPort>(config, background(), log_);
   }
+}
+
+ServiceParts Service::parts() {
+  return {secret_, fingerprinter_, owner_, log_, metrics_, cache_, signals_};
 }
 
 Service::~Service() {
@@ -223,7 +174,7 @@ void Service::start_roles() {
     return *reaped == reap_batch;
   };
   reaper_ = std::make_unique<recovery::Role>(reap_every, reap, reap_rest);
-  if (probes_.any()) start_reconciler();
+  if (current().probes().any()) start_reconciler();
 }
 
 void Service::start_reconciler() {
@@ -232,9 +183,9 @@ void Service::start_reconciler() {
     log_.reconciled(reconciled);
   };
   reconciler_ = std::make_unique<recovery::Reconciler>(recovery::Reconciler::Parts{
-      background(), *prober_, [this](const Record& record) { return probes_.of(record); },
-      wall_now_ms, report});
-  reconciling_ = std::make_unique<recovery::Role>(probes_.look_every(), [this] {
+      background(), *prober_,
+      [this](const Record& record) { return current().probes().of(record); }, wall_now_ms, report});
+  reconciling_ = std::make_unique<recovery::Role>(current().probes().look_every(), [this] {
     if (breaker_ && !breaker_->closed()) return false;
     const recovery::ReconcileCounts counts = reconciler_->run_once(reconcile_batch);
     metrics_.reconciled(counts);
@@ -277,6 +228,15 @@ void Service::post_to_all(Work work) {
   }
 }
 
+template <class Work>
+void Service::for_all_pools(Work work) {
+  for (const auto& generation : generations_.all()) {
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      workers_[i]->loop.post([work, pool = &generation->pool(i)] { work(*pool); });
+    }
+  }
+}
+
 bool Service::wait_for_idle(std::chrono::milliseconds limit, std::atomic<std::uint64_t>& count) {
   auto until = std::chrono::steady_clock::now() + limit;
   while (count > 0) {
@@ -294,7 +254,7 @@ DrainCounts Service::drain(DurationMs grace_ms) {
   post_to_all([](Worker& worker) { worker.connections.drain(); });
   if (!wait_for_idle(std::chrono::milliseconds(grace_ms), stats_.exchanges_running)) {
     counts.unknown = stats_.exchanges_running;
-    post_to_all([](Worker& worker) { worker.pool.cancel_active(); });
+    for_all_pools([](http::UpstreamPool& pool) { pool.cancel_active(); });
     counts.clean = wait_for_idle(cut_off_limit, stats_.exchanges_running);
   }
   counts.finished = running > counts.unknown ? running - counts.unknown : 0;
@@ -303,8 +263,8 @@ DrainCounts Service::drain(DurationMs grace_ms) {
     counts.clean = wait_for_idle(close_limit, stats_.connections_open) && counts.clean;
   }
   stop_roles();
+  for_all_pools([](http::UpstreamPool& pool) { pool.close_idle(); });
   for (auto& worker : workers_) {
-    worker->loop.post([raw = worker.get()] { raw->pool.close_idle(); });
     worker->loop.stop();
     worker->thread.join();
     worker->requests.flush();

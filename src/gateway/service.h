@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "gateway/config.h"
-#include "gateway/context.h"
 #include "gateway/gateway.h"
-#include "gateway/route_probes.h"
+#include "gateway/generation.h"
 #include "gateway/webhook_port.h"
 #include "http/server.h"
 #include "oncekey/store.h"
@@ -55,11 +54,14 @@ class Service {
   EngineInfo engine_info() const { return store_.lanes[0]->info(); }
   // Why the store is left alone for the moment; "": it is not.
   std::string store_down() const;
-  const Config& config() const { return config_; }
+  // What is in force now. Stays as it is, and valid, when a reload puts another in force.
+  const Config& config() const { return current().config(); }
 
  private:
   struct Worker;
 
+  const Generation& current() const { return generations_.current(); }
+  ServiceParts parts();
   void report_breaker(const store::Breaker::Change& change);
   void report_orphans();
   void start_roles();
@@ -69,27 +71,23 @@ class Service {
   bool wait_for_idle(std::chrono::milliseconds limit, std::atomic<std::uint64_t>& count);
   template <class Work>
   void post_to_all(Work work);
+  template <class Work>
+  void for_all_pools(Work work);
 
-  Config config_;
   std::string secret_;
   Log& log_;
-  RouteTable routes_;
-  RouteProbes probes_;
   Fingerprinter fingerprinter_;
-  PolicyDocuments policy_;
   std::string owner_;
-  std::string base_path_;
   Metrics metrics_;
   ReplayCache cache_;
   SettleSignals signals_;
-  http::ServerOptions server_options_;
   http::ServerStats stats_;
-  std::unique_ptr<http::UpstreamAddress> upstream_;
   store::Store store_;
   std::unique_ptr<store::Breaker> breaker_;  // null: the store is part of this process
   std::unique_ptr<store::Committer> committer_;
   std::unique_ptr<store::Committer> background_;  // null: the store has one engine for everything
   std::vector<std::unique_ptr<Worker>> workers_;
+  Generations generations_;  // after the workers: connections to the upstream end before their loop
   std::unique_ptr<http::Listener> listener_;
   std::unique_ptr<recovery::Role> sweeper_;
   std::unique_ptr<recovery::Role> reaper_;

@@ -6,7 +6,7 @@ namespace oncekey::http {
 
 Exchange::Exchange(Stream& stream, ByteBuffer& input, const ExchangeTimeouts& timeouts,
                    std::string_view peer)
-    : stream_(stream), input_(input), timeouts_(timeouts), peer_(peer), body_(stream, input) {}
+    : stream_(stream), input_(input), timeouts_(&timeouts), peer_(peer), body_(stream, input) {}
 
 void Exchange::restart() {
   head_.clear();
@@ -20,7 +20,7 @@ void Exchange::restart() {
 
 Task<bool> Exchange::send(std::string_view first, std::string_view second) {
   if (!reachable_) co_return false;
-  IoResult sent = co_await stream_.write(first, second, loop().now() + timeouts_.write_ms);
+  IoResult sent = co_await stream_.write(first, second, loop().now() + timeouts_->write_ms);
   reachable_ = sent.ok();
   co_return reachable_;
 }
@@ -37,7 +37,7 @@ Task<BodyRead> Exchange::read_body(std::size_t limit, std::string& body) {
     co_return BodyRead::too_large;
   co_await continue_if_expected();
   if (framing_.kind == Framing::Kind::sized) body.reserve(framing_.length);
-  BodyRead result = co_await read_whole(body_, limit, loop().now() + timeouts_.body_ms, body);
+  BodyRead result = co_await read_whole(body_, limit, loop().now() + timeouts_->body_ms, body);
   co_return result;
 }
 
@@ -51,7 +51,7 @@ std::optional<BodyRead> Exchange::try_read_body(std::size_t limit, std::string& 
 
 Task<BodyPiece> Exchange::next_piece() {
   co_await continue_if_expected();
-  BodyPiece piece = co_await body_.next(loop().now() + timeouts_.body_ms);
+  BodyPiece piece = co_await body_.next(loop().now() + timeouts_->body_ms);
   co_return piece;
 }
 
@@ -102,7 +102,7 @@ Task<bool> Exchange::respond(const ResponseStart& start, std::string_view body) 
   write_head(start, Framing{Framing::Kind::sized, body.size()});
   if (!may_have_body()) body = {};
   if (!reachable_) co_return false;
-  IoResult sent = co_await stream_.write(out_, body, loop().now() + timeouts_.write_ms);
+  IoResult sent = co_await stream_.write(out_, body, loop().now() + timeouts_->write_ms);
   reachable_ = complete_ = sent.ok();
   co_return complete_;
 }

@@ -80,7 +80,7 @@ class Exchange {
 
   Stream& stream_;
   ByteBuffer& input_;
-  const ExchangeTimeouts& timeouts_;
+  const ExchangeTimeouts* timeouts_;
   std::string_view peer_;
   const PeerCertificate* peer_certificate_ = nullptr;
   RequestHead head_;

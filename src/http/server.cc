@@ -63,7 +63,7 @@ void ConnectionSet::abort() {
 
 Listener::Listener(Loop& loop, const SocketAddress& address, ServerStats& stats,
                    const ServerOptions& options)
-    : loop_(loop), stats_(stats), options_(options) {
+    : loop_(loop), stats_(stats), options_(&options) {
   fd_ = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   int on = 1;
   if (fd_ < 0 || ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
@@ -109,9 +109,9 @@ void Listener::on_events(std::uint32_t) {
       return;
     }
     stats_.connections_accepted.fetch_add(1, std::memory_order_relaxed);
-    if (stats_.connections_open.load(std::memory_order_relaxed) >= options_.connections_max) {
+    if (stats_.connections_open.load(std::memory_order_relaxed) >= options_->connections_max) {
       stats_.connections_refused.fetch_add(1, std::memory_order_relaxed);
-      const std::string& answer = options_.overload_answer;
+      const std::string& answer = options_->overload_answer;
       [[maybe_unused]] ssize_t sent = ::send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
       ::shutdown(fd, SHUT_WR);
       ::close(fd);

@@ -44,8 +44,11 @@ struct ServerStats {
 class ConnectionSet {
  public:
   ConnectionSet(Loop& loop, Handler& handler, const ServerOptions& options, ServerStats& stats)
-      : loop_(loop), handler_(handler), options_(options), stats_(stats) {}
+      : loop_(loop), handler_(handler), options_(&options), stats_(stats) {}
   ~ConnectionSet();
+
+  // On the loop's thread: for the next request of every connection. The earlier options stay valid.
+  void use(const ServerOptions& options) { options_ = &options; }
 
   void adopt(int fd, std::string peer);  // on the loop's thread
   void drain();                          // idle ones close now, busy ones after their answer
@@ -58,7 +61,7 @@ class ConnectionSet {
 
   Loop& loop_;
   Handler& handler_;
-  const ServerOptions& options_;
+  const ServerOptions* options_;
   ServerStats& stats_;
   std::vector<ServerConnection*> connections_;
   bool draining_ = false;
@@ -73,8 +76,9 @@ class Listener final : private Loop::EventTarget, private Timer {
   ~Listener() override;
 
   void serve(std::vector<ConnectionSet*> sets, std::vector<Loop*> loops);
-  void close();                 // on the loop's thread: no new connections
-  std::string address() const;  // as bound, with the real port
+  void close();  // on the loop's thread: no new connections
+  void use(const ServerOptions& options) { options_ = &options; }  // on the loop's thread
+  std::string address() const;                                     // as bound, with the real port
 
  private:
   void on_events(std::uint32_t events) override;
@@ -83,7 +87,7 @@ class Listener final : private Loop::EventTarget, private Timer {
   Loop& loop_;
   int fd_ = -1;
   ServerStats& stats_;
-  const ServerOptions& options_;
+  const ServerOptions* options_;
   std::vector<ConnectionSet*> sets_;
   std::vector<Loop*> loops_;
   std::size_t next_ = 0;

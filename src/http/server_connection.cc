@@ -15,7 +15,7 @@ constexpr std::size_t linger_bytes_max = 256 << 10;
 }  // namespace
 
 ServerConnection::ServerConnection(Loop& loop, int fd, std::string peer, Handler& handler,
-                                   const ServerOptions& options, ServerStats& stats,
+                                   const ServerOptions* const& options, ServerStats& stats,
                                    const bool& draining)
     : peer_(std::move(peer)),
       stream_(loop, fd),
@@ -29,7 +29,7 @@ void ServerConnection::close_if_idle() {
 }
 
 Task<void> ServerConnection::serve() {
-  Exchange exchange(stream_, input_, options_.timeouts, peer_);
+  Exchange exchange(stream_, input_, options_->timeouts, peer_);
   for (;;) {
     Next next = co_await read_head(exchange);
     if (next == Next::over) co_return;
@@ -51,7 +51,7 @@ Task<ServerConnection::Next> ServerConnection::read_head(Exchange& exchange) {
   SteadyMs header_deadline = never;
   for (;;) {
     if (!input_.empty()) {
-      HeadScanner::Found found = scanner_.scan(input_.data(), options_.head.bytes);
+      HeadScanner::Found found = scanner_.scan(input_.data(), options_->head.bytes);
       if (found == HeadScanner::Found::complete) break;
       if (found == HeadScanner::Found::bad_line_end) {
         Refusal why{400, "a line of the head does not end in CRLF"};
@@ -64,13 +64,13 @@ Task<ServerConnection::Next> ServerConnection::read_head(Exchange& exchange) {
         co_return Next::over;
       }
       if (header_deadline == never) {
-        header_deadline = stream_.loop().now() + options_.timeouts.header_ms;
+        header_deadline = stream_.loop().now() + options_->timeouts.header_ms;
       }
     }
     idle_ = input_.empty();
     if (idle_ && draining_) co_return Next::over;
     SteadyMs deadline = header_deadline;
-    if (idle_) deadline = stream_.loop().now() + options_.timeouts.idle_ms;
+    if (idle_) deadline = stream_.loop().now() + options_->timeouts.idle_ms;
     std::span<char> room = input_.prepare();
     IoResult got = co_await stream_.read(room, deadline);
     bool was_idle = idle_;
@@ -86,9 +86,10 @@ Task<ServerConnection::Next> ServerConnection::read_head(Exchange& exchange) {
     co_return Next::over;
   }
 
+  exchange.timeouts_ = &options_->timeouts;
   std::size_t begin = scanner_.head_begin();
   std::string_view text = input_.data().substr(begin, scanner_.head_end() - begin);
-  std::optional<Refusal> refusal = exchange.head_.parse(text, options_.head);
+  std::optional<Refusal> refusal = exchange.head_.parse(text, options_->head);
   input_.consume(scanner_.head_end());
   if (!refusal) {
     Result<Framing, Refusal> framing = request_framing(exchange.head_);
@@ -129,7 +130,7 @@ Task<ServerConnection::Next> ServerConnection::finish_exchange(Exchange& exchang
       exchange.close_after();
     } else {
       std::string skipped;
-      SteadyMs deadline = stream_.loop().now() + options_.timeouts.body_ms;
+      SteadyMs deadline = stream_.loop().now() + options_->timeouts.body_ms;
       BodyRead read = co_await read_whole(exchange.body_, skipped_body_max, deadline, skipped);
       if (read != BodyRead::complete) exchange.close_after();
     }

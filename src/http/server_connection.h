@@ -10,7 +10,7 @@ namespace oncekey::http {
 class ServerConnection {
  public:
   ServerConnection(Loop& loop, int fd, std::string peer, Handler& handler,
-                   const ServerOptions& options, ServerStats& stats, const bool& draining);
+                   const ServerOptions* const& options, ServerStats& stats, const bool& draining);
 
   Task<void> serve();  // until the connection is over
   void close_if_idle();
@@ -29,7 +29,7 @@ class ServerConnection {
   ByteBuffer input_;
   HeadScanner scanner_;
   Handler& handler_;
-  const ServerOptions& options_;
+  const ServerOptions* const& options_;  // the set's, as of now
   ServerStats& stats_;
   const bool& draining_;
   bool idle_ = false;

@@ -99,6 +99,11 @@ class UpstreamPool {
   const UpstreamOptions& options() const { return options_; }
   std::size_t idle() const { return idle_.size(); }
   void close_idle() { idle_.clear(); }
+  // No connection is kept any more: for a pool that only the requests under way still use.
+  void retire() {
+    options_.idle_max = 0;
+    close_idle();
+  }
 
  private:
   Task<Acquired> connect();

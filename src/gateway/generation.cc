@@ -1,0 +1,81 @@
+#include "gateway/generation.h"
+
+#include <stdexcept>
+
+#include "gateway/policy.h"
+
+namespace oncekey::gateway {
+namespace {
+
+http::HttpUrl upstream_url(const Config& config) {
+  auto url = http::parse_http_url(config.upstream);
+  if (!url) throw std::runtime_error("upstream: " + url.error());
+  return *url;
+}
+
+http::ServerOptions make_server_options(const Config& config) {
+  http::ServerOptions options;
+  options.head = {config.limits.header_block, config.limits.header_count};
+  options.timeouts = {config.timeouts.header_ms, config.timeouts.body_ms, config.timeouts.idle_ms,
+                      config.timeouts.write_ms};
+  options.connections_max = config.limits.connections;
+  AnswerContext context;
+  context.policy_url = config.policy_url;
+  Answer answer = make_answer(AnswerCase::overloaded, context);
+  http::ResponseStart start;
+  for (const Header& header : answer.headers) start.add(header.name, header.value);
+  options.overload_answer =
+      "HTTP/1.1 503 Service Unavailable\r\n" + start.fields +
+      "Connection: close\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n\r\n" +
+      answer.body;
+  return options;
+}
+
+http::UpstreamOptions upstream_options(const Config& config) {
+  http::UpstreamOptions options;
+  options.connect_ms = config.timeouts.connect_ms;
+  options.idle_ms = config.timeouts.upstream_idle_ms;
+  options.idle_max = config.limits.upstream_connections_idle;
+  return options;
+}
+
+}  // namespace
+
+Generation::Generation(const Config& config, const ServiceParts& service, const Generation* before)
+    : config_(config),
+      service_(service),
+      before_(before && same_upstream(*before) ? before : nullptr),
+      routes_(config_.routes),
+      probes_(config_, routes_),
+      policy_{policy_json(config_), policy_html(config_)},
+      base_path_(upstream_url(config_).base_path),
+      server_options_(make_server_options(config_)),
+      address_(before_ ? before_->address_
+                       : std::make_shared<http::UpstreamAddress>(upstream_url(config_).host_port)) {
+}
+
+bool Generation::same_upstream(const Generation& other) const {
+  const Config& theirs = other.config_;
+  return upstream_url(config_).host_port == upstream_url(theirs).host_port &&
+         config_.timeouts.connect_ms == theirs.timeouts.connect_ms &&
+         config_.timeouts.upstream_idle_ms == theirs.timeouts.upstream_idle_ms &&
+         config_.limits.upstream_connections_idle == theirs.limits.upstream_connections_idle;
+}
+
+void Generation::add_loop(const LoopParts& parts) {
+  const std::size_t index = pools_.size();
+  pools_.push_back(before_ ? before_->pools_[index]
+                           : std::make_shared<http::UpstreamPool>(parts.loop, *address_,
+                                                                  upstream_options(config_)));
+  contexts_.push_back({config_, routes_, service_.secret, service_.fingerprinter, policy_,
+                       base_path_, service_.owner, parts.loop, *pools_[index], parts.gate,
+                       parts.requests, service_.log, service_.metrics, service_.cache,
+                       service_.signals});
+}
+
+void Generations::put_in_force(std::unique_ptr<Generation> generation) {
+  all_.push_back(std::move(generation));
+  current_.store(all_.back().get(), std::memory_order_release);
+}
+
+}  // namespace oncekey::gateway
