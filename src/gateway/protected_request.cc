@@ -205,14 +205,13 @@ void ProtectedRequest::find_key_in_body() {
 }
 
 void ProtectedRequest::find_tenant() {
-  std::string_view name = tenant_header(context_.config.tenant);
-  TwoLines lines = header_lines(exchange_.head(), name);
-  Result<std::string, TenantError> scope =
-      resolve_tenant(context_.config.tenant, context_.secret, lines.sent());
-  if (scope.ok()) {
-    id_.scope = std::move(*scope);
+  const CallerEvidence evidence = evidence_of(exchange_, wall_now_ms());
+  Result<Caller, TenantError> caller = context_.tenants->resolve(evidence, route_);
+  if (caller) {
+    id_.scope = caller->scope;
+    tenant_ = std::move(caller->tenant);
   } else {
-    refusal_ = Refusal{AnswerCase::tenant_missing, scope.error().detail};
+    refusal_ = Refusal{AnswerCase::tenant_missing, caller.error().detail};
   }
 }
 

@@ -56,6 +56,7 @@ class ProtectedRequest {
   std::int64_t started_us_;
   Trace trace_;
   RecordId id_;
+  std::string tenant_;         // without what the route adds to the scope
   std::string_view sent_key_;  // as the client wrote it; empty when the key was in the body
   std::string body_;
   Fingerprint fingerprint_;
