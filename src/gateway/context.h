@@ -1,5 +1,4 @@
-// What the requests of one loop share. Owned by the service; nothing here is
-// global.
+// What the requests of one loop share. Owned by the service; nothing here is global.
 #pragma once
 
 #include <chrono>
@@ -27,39 +26,36 @@ struct PolicyDocuments {
 };
 
 struct Context {
-  const Config &config;
-  const RouteTable &routes;
-  std::string_view secret; // of the deployment
-  const Fingerprinter &fingerprinter;
-  const PolicyDocuments &policy;
-  std::string_view base_path; // of the upstream
-  std::string_view owner;     // this run of this node, for records
-  http::Loop &loop;
-  http::UpstreamPool &upstream;
-  CommitGate &gate;
-  RequestLog &requests;
-  Log &log;
-  Metrics &metrics;
-  ReplayCache &cache;
-  SettleSignals &signals;
-  std::shared_ptr<TenantResolver> tenants =
-      std::make_shared<TenantResolver>(config.tenant, secret);
+  const Config& config;
+  const RouteTable& routes;
+  std::string_view secret;  // of the deployment
+  const Fingerprinter& fingerprinter;
+  const PolicyDocuments& policy;
+  std::string_view base_path;  // of the upstream
+  std::string_view owner;      // this run of this node, for records
+  http::Loop& loop;
+  http::UpstreamPool& upstream;
+  CommitGate& gate;
+  RequestLog& requests;
+  Log& log;
+  Metrics& metrics;
+  ReplayCache& cache;
+  SettleSignals& signals;
+  std::shared_ptr<TenantResolver> tenants = std::make_shared<TenantResolver>(config.tenant, secret);
 };
 
 inline std::int64_t steady_now_us() {
   using namespace std::chrono;
-  return duration_cast<microseconds>(steady_clock::now().time_since_epoch())
-      .count();
+  return duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
 inline TimestampMs wall_now_ms() {
   using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch())
-      .count();
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
 inline double to_seconds(std::int64_t us) {
   return static_cast<double>(us) / 1e6;
 }
 
-} // namespace oncekey::gateway
+}  // namespace oncekey::gateway
