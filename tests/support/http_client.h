@@ -33,6 +33,7 @@ struct HttpResponse : HttpMessage {
 class HttpConnection {
  public:
   explicit HttpConnection(std::uint16_t port) : socket_(connect_loopback(port)) {}
+  explicit HttpConnection(Socket socket) : socket_(std::move(socket)) {}
 
   bool send(std::string_view bytes) { return socket_ && socket_.send(bytes); }
   HttpResponse receive(bool to_head = false, Milliseconds timeout = patience,

@@ -64,7 +64,13 @@ bool has_no_body(int status) {
 }  // namespace
 
 ScriptedUpstream::ScriptedUpstream(const std::string& audit_path)
-    : listener_(listen_loopback(port_)),
+    : ScriptedUpstream(audit_path, nullptr) {}
+
+ScriptedUpstream::ScriptedUpstream(TlsSettings tls) : ScriptedUpstream("", std::move(tls)) {}
+
+ScriptedUpstream::ScriptedUpstream(const std::string& audit_path, TlsSettings tls)
+    : tls_(std::move(tls)),
+      listener_(listen_loopback(port_)),
       audit_(audit_path.empty() ? Audit() : Audit(audit_path)),
       acceptor_([this] { accept_all(); }) {}
 
@@ -120,13 +126,16 @@ void ScriptedUpstream::accept_all() {
 void ScriptedUpstream::serve(Socket socket) {
   int descriptor = socket.descriptor();
   std::string unread;
-  while (serve_one(socket, unread)) {
+  bool usable = !tls_ || accept_tls(socket, tls_);
+  if (usable && tls_ && was_resumed(socket)) ++resumed_;
+  while (usable && serve_one(socket, unread)) {
   }
   std::lock_guard lock(mutex_);
   // Erased before it is closed, so that a new connection with the same number is not lost; a
   // reset has already closed it, and the number is unregistered by whoever took it over.
   if (socket) {
     open_descriptors_.erase(descriptor);
+    if (without_notice_) socket.cut();
     socket.close();
   }
   --serving_;

@@ -15,6 +15,7 @@
 #include "support/audit.h"
 #include "support/behaviour.h"
 #include "support/socket.h"
+#include "support/tls.h"
 
 namespace oncekey::test {
 
@@ -22,10 +23,13 @@ class ScriptedUpstream {
  public:
   // `audit_path`: where the audit is also kept on disk; "": only in memory.
   explicit ScriptedUpstream(const std::string& audit_path = "");
+  explicit ScriptedUpstream(TlsSettings tls);
   ~ScriptedUpstream();
 
   std::uint16_t port() const { return port_; }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::string url() const {
+    return (tls_ ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(port_);
+  }
   Audit& audit() { return audit_; }
 
   void open_gate(const std::string& name);  // requests with hold=name go on, now and later
@@ -35,6 +39,9 @@ class ScriptedUpstream {
   // Requests whose head came but whose body did not: proof that streaming was cut short.
   std::size_t incomplete() const { return incomplete_; }
   std::size_t connections_accepted() const { return accepted_; }
+  std::size_t connections_resumed() const { return resumed_; }  // by an earlier TLS session
+  // With TLS: connections end without close_notify from now on.
+  void end_without_notice() { without_notice_ = true; }
 
  private:
   struct Exchange {
@@ -43,6 +50,7 @@ class ScriptedUpstream {
     const Arrival& arrival;
   };
 
+  ScriptedUpstream(const std::string& audit_path, TlsSettings tls);
   void accept_all();
   void serve(Socket socket);
   bool serve_one(Socket& socket, std::string& unread);
@@ -53,12 +61,15 @@ class ScriptedUpstream {
   void echo_bytes(Socket& socket);
   void wait_at_gate(const std::string& name);
 
+  const TlsSettings tls_;  // null: plain
   std::uint16_t port_ = 0;
   Socket listener_;
   Audit audit_;
   std::atomic<int> connections_to_reset_ = 0;
   std::atomic<std::size_t> incomplete_ = 0;
   std::atomic<std::size_t> accepted_ = 0;
+  std::atomic<std::size_t> resumed_ = 0;
+  std::atomic<bool> without_notice_ = false;
 
   std::mutex mutex_;
   std::condition_variable changed_;

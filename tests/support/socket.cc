@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -39,11 +41,37 @@ Socket& Socket::operator=(Socket&& other) noexcept {
   if (this != &other) {
     close();
     descriptor_ = std::exchange(other.descriptor_, -1);
+    tls_ = std::move(other.tls_);
   }
   return *this;
 }
 
+bool Socket::send_tls(std::string_view bytes) {
+  ERR_clear_error();
+  return bytes.empty() || SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size())) > 0;
+}
+
+Socket::Received Socket::receive_tls(std::string& into, Deadline deadline) {
+  thread_local std::array<char, 64 * 1024> buffer;
+  while (true) {
+    pollfd ready{descriptor_, POLLIN, 0};
+    if (SSL_has_pending(tls_.get()) == 0 && ::poll(&ready, 1, remaining_ms(deadline)) == 0) {
+      return Received::timeout;
+    }
+    ERR_clear_error();
+    int got = SSL_read(tls_.get(), buffer.data(), static_cast<int>(buffer.size()));
+    if (got > 0) {
+      into.append(buffer.data(), static_cast<std::size_t>(got));
+      return Received::data;
+    }
+    int error = SSL_get_error(tls_.get(), got);
+    if (error == SSL_ERROR_ZERO_RETURN) return Received::end;
+    if (error != SSL_ERROR_WANT_READ) return Received::reset;
+  }
+}
+
 bool Socket::send(std::string_view bytes) {
+  if (tls_) return send_tls(bytes);
   while (!bytes.empty()) {
     ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
@@ -54,6 +82,7 @@ bool Socket::send(std::string_view bytes) {
 }
 
 Socket::Received Socket::receive(std::string& into, Deadline deadline) {
+  if (tls_) return receive_tls(into, deadline);
   thread_local std::array<char, 64 * 1024> buffer;
   while (true) {
     pollfd ready{descriptor_, POLLIN, 0};
@@ -70,17 +99,24 @@ Socket::Received Socket::receive(std::string& into, Deadline deadline) {
 }
 
 void Socket::finish_sending() {
+  if (tls_) SSL_shutdown(tls_.get());
   ::shutdown(descriptor_, SHUT_WR);
 }
 
 void Socket::close() {
+  if (tls_) SSL_shutdown(tls_.get());
+  cut();
+}
+
+void Socket::cut() {
+  tls_.reset();
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
 void Socket::reset() {
   linger at_once{1, 0};
   ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  close();
+  cut();
 }
 
 Socket connect_loopback(std::uint16_t port) {

@@ -4,9 +4,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+
+struct ssl_st;
 
 namespace oncekey::test {
 
@@ -24,7 +27,8 @@ class Socket {
 
   Socket() = default;
   explicit Socket(int descriptor) : descriptor_(descriptor) {}
-  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Socket(Socket&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)), tls_(std::move(other.tls_)) {}
   Socket& operator=(Socket&& other) noexcept;
   ~Socket() { close(); }
 
@@ -34,12 +38,21 @@ class Socket {
   bool send(std::string_view bytes);  // false: the peer is gone
   Received receive(std::string& into, Deadline deadline);
 
+  // From now on bytes go through this session, whose handshake is done; see support/tls.h.
+  void speak_tls(std::shared_ptr<ssl_st> session) { tls_ = std::move(session); }
+  ssl_st* tls() const { return tls_.get(); }
+
   void finish_sending();  // the peer reads an end of file
-  void close();
-  void reset();  // the peer reads a reset: nothing unsent is delivered any more
+  void close();           // with TLS: in order, by close_notify
+  void cut();             // with TLS: without it
+  void reset();           // the peer reads a reset: nothing unsent is delivered any more
 
  private:
+  bool send_tls(std::string_view bytes);
+  Received receive_tls(std::string& into, Deadline deadline);
+
   int descriptor_ = -1;
+  std::shared_ptr<ssl_st> tls_;  // null: plain
 };
 
 Socket connect_loopback(std::uint16_t port);  // empty when refused
