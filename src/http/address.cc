@@ -70,25 +70,27 @@ SocketAddress local_address(int fd) {
 }
 
 Result<HttpUrl, std::string> parse_http_url(std::string_view url) {
-  constexpr std::string_view scheme = "http://";
-  if (!url.starts_with(scheme)) {
-    return "expected http://host:port, got \"" + std::string(url) + "\"";
-  }
-  std::string_view rest = url.substr(scheme.size());
-  std::size_t slash = rest.find('/');
+  constexpr std::string_view plain = "http://", secure = "https://";
   HttpUrl parsed;
+  parsed.secure = url.starts_with(secure);
+  if (!parsed.secure && !url.starts_with(plain)) {
+    return "expected http://host:port or https://host:port, got \"" + std::string(url) + "\"";
+  }
+  std::string_view rest = url.substr(parsed.secure ? secure.size() : plain.size());
+  std::size_t slash = rest.find('/');
   parsed.authority = rest.substr(0, slash);
   if (slash != std::string_view::npos) parsed.base_path = rest.substr(slash);
   while (parsed.base_path.ends_with('/')) parsed.base_path.pop_back();
   if (parsed.authority.empty() || parsed.authority.find_first_of("@?# ") != std::string::npos ||
       parsed.base_path.find_first_of("?# ") != std::string::npos) {
-    return "\"" + std::string(url) + "\" is not http://host:port with an optional base path";
+    return "\"" + std::string(url) +
+           "\" is not http://host:port or https://host:port with an optional base path";
   }
   bool names_port =
       parsed.authority.find(':') != std::string::npos && parsed.authority.back() != ']';
   parsed.host_port = parsed.authority;
   if (!names_port) parsed.host_port += ':';
-  if (parsed.host_port.back() == ':') parsed.host_port += "80";
+  if (parsed.host_port.back() == ':') parsed.host_port += parsed.secure ? "443" : "80";
   return parsed;
 }
 

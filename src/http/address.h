@@ -28,8 +28,9 @@ Result<std::vector<SocketAddress>, std::string> resolve(std::string_view host_po
 // The address a bound socket really has.
 SocketAddress local_address(int fd);
 
-// http://host[:port][/base]
+// http://host[:port][/base], or https://
 struct HttpUrl {
+  bool secure = false;    // https
   std::string host_port;  // for resolve()
   std::string authority;  // as written, for Host
   std::string base_path;  // "" or "/base" without a slash at the end

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "http/decimal.h"
+#include "http/tls_context.h"
 
 namespace oncekey::http {
 
@@ -11,11 +12,15 @@ namespace {
 // Connections from the pool that turn out dead before a byte left; a fresh one follows.
 constexpr int dead_connections_max = 8;
 
-UpstreamOptions pool_options(const ClientOptions& options) {
+UpstreamOptions pool_options(const ClientOptions& options, const Destination& destination) {
   UpstreamOptions pool;
   pool.connect_ms = std::min(options.connect_ms, options.timeout_ms);
   pool.idle_ms = options.idle_ms;
   pool.idle_max = options.idle_max;
+  if (destination.secure) {
+    pool.tls = options.tls ? options.tls : system_tls();
+    pool.tls_host = host_without_port(destination.host_port);
+  }
   return pool;
 }
 
@@ -52,22 +57,18 @@ Answered answered(const ResponseHead& head, std::string body) {
 }  // namespace
 
 Result<Destination, std::string> parse_destination(std::string_view url) {
-  if (url.starts_with("https://")) {
-    return "\"" + std::string(url) +
-           "\": https is not spoken yet; put a proxy that adds TLS on this machine, and its "
-           "http:// address here";
-  }
-  constexpr std::string_view scheme = "http://";
-  std::string_view rest = url.starts_with(scheme) ? url.substr(scheme.size()) : std::string_view();
+  const std::string_view scheme = url.substr(0, url.starts_with("https://") ? 8 : 7);
+  std::string_view rest = url.substr(scheme.size());
   std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
   auto base = parse_http_url(std::string(scheme) + std::string(rest.substr(0, end)));
   std::string target(rest.substr(end));
   if (rest.empty() || !base || target.find('#') != std::string::npos ||
       std::any_of(target.begin(), target.end(), [](char c) { return c <= ' ' || c >= 0x7f; })) {
-    return "\"" + std::string(url) + "\" is not http://host[:port][/path][?query]";
+    return "\"" + std::string(url) +
+           "\" is not http://host[:port][/path][?query], nor that with https://";
   }
   if (!target.starts_with('/')) target.insert(0, "/");
-  return Destination{base->host_port, base->authority, std::move(target)};
+  return Destination{base->secure, base->host_port, base->authority, std::move(target)};
 }
 
 const std::string* Answered::header(std::string_view name) const {
@@ -82,7 +83,7 @@ Client::Client(Loop& loop, Destination destination, ClientOptions options)
       destination_(std::move(destination)),
       options_(options),
       address_(destination_.host_port, UpstreamAddress::Unresolved::tried_later),
-      pool_(loop, address_, pool_options(options)) {}
+      pool_(loop, address_, pool_options(options, destination_)) {}
 
 Task<ClientOutcome> Client::send(ClientRequest request) {
   SteadyMs deadline = loop_.now() + options_.timeout_ms;

@@ -15,13 +15,14 @@
 
 namespace oncekey::http {
 
-// http://host[:port][/path][?query]
+// http://host[:port][/path][?query], or https://
 struct Destination {
+  bool secure = false;    // https
   std::string host_port;  // for resolve()
   std::string authority;  // as written, for Host
   std::string target;     // path and query, at least "/"
 };
-// The error says what to write instead; https is refused by name.
+// The error says what to write instead.
 Result<Destination, std::string> parse_destination(std::string_view url);
 
 struct ClientOptions {
@@ -31,6 +32,8 @@ struct ClientOptions {
   std::size_t response_limit = 64 << 10;  // bytes of a body that are kept
   std::size_t idle_max = 256;
   SteadyMs idle_ms = 4'000;  // less than servers keep a connection
+  // For https; null: whoever the system trusts.
+  std::shared_ptr<const ClientTls> tls;
 };
 
 struct ClientRequest {

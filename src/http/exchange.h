@@ -37,6 +37,7 @@ class Exchange {
 
   const RequestHead& head() const { return head_; }
   std::string_view peer() const { return peer_; }  // address without port
+  bool secure() const { return stream_.tls() != nullptr; }
   // Verified; null without TLS or without a client certificate.
   const PeerCertificate* peer_certificate() const { return peer_certificate_; }
   Loop& loop() { return stream_.loop(); }

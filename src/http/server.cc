@@ -112,7 +112,10 @@ void Listener::on_events(std::uint32_t) {
     if (stats_.connections_open.load(std::memory_order_relaxed) >= options_->connections_max) {
       stats_.connections_refused.fetch_add(1, std::memory_order_relaxed);
       const std::string& answer = options_->overload_answer;
-      [[maybe_unused]] ssize_t sent = ::send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+      // In a plain answer a TLS client would see only noise.
+      if (!options_->tls) {
+        [[maybe_unused]] ssize_t sent = ::send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+      }
       ::shutdown(fd, SHUT_WR);
       ::close(fd);
       continue;

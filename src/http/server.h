@@ -14,6 +14,7 @@
 namespace oncekey::http {
 
 class ServerConnection;
+class ServerTls;
 
 // What a server does with requests. One object per loop, or thread-safe.
 class Handler {
@@ -23,6 +24,8 @@ class Handler {
   virtual Task<void> handle(Exchange& exchange) = 0;
   // A request that never became one: framing, limits, timeouts. Sent, and the connection closed.
   virtual Task<void> refuse(Exchange& exchange, const Refusal& refusal) = 0;
+  // A client whose TLS handshake did not succeed; it gets no answer.
+  virtual void handshake_failed(std::string_view /*peer*/, std::string_view /*reason*/) {}
 };
 
 struct ServerOptions {
@@ -30,6 +33,7 @@ struct ServerOptions {
   ExchangeTimeouts timeouts;
   std::size_t connections_max = 10'000;  // over all loops
   std::string overload_answer;           // whole, for connections beyond; "": they are just closed
+  std::shared_ptr<const ServerTls> tls;  // null: plain HTTP
 };
 
 struct ServerStats {
@@ -37,6 +41,7 @@ struct ServerStats {
   std::atomic<std::uint64_t> connections_accepted{0};
   std::atomic<std::uint64_t> connections_refused{0};  // over connections_max
   std::atomic<std::uint64_t> requests_refused{0};     // framing, limits
+  std::atomic<std::uint64_t> handshakes_failed{0};    // TLS
   std::atomic<std::uint64_t> exchanges_running{0};
 };
 

@@ -2,6 +2,9 @@
 
 #include <optional>
 
+#include "http/certificate.h"
+#include "http/tls_context.h"
+
 namespace oncekey::http {
 
 namespace {
@@ -11,6 +14,22 @@ constexpr std::size_t skipped_body_max = 64 << 10;
 // After a refusal, how long and how much we still read, so that the answer is not lost to a reset.
 constexpr SteadyMs linger_ms = 1'000;
 constexpr std::size_t linger_bytes_max = 256 << 10;
+
+// The certificate of a client that has just shaken hands. A resumed session brings its own along,
+// which was verified earlier: whether it is still valid has to be asked again.
+struct ShownCertificate {
+  std::optional<PeerCertificate> certificate;
+  bool over = false;
+};
+
+ShownCertificate shown_certificate(TlsSession& session) {
+  ShownCertificate shown;
+  const X509* certificate = SSL_get0_peer_certificate(session.ssl());
+  if (!certificate || SSL_get_verify_result(session.ssl()) != X509_V_OK) return shown;
+  shown.over = certificate_is_over(*certificate);
+  shown.certificate = read_certificate(*certificate);
+  return shown;
+}
 
 }  // namespace
 
@@ -30,6 +49,10 @@ void ServerConnection::close_if_idle() {
 
 Task<void> ServerConnection::serve() {
   Exchange exchange(stream_, input_, options_->timeouts, peer_);
+  if (options_->tls) {
+    Next next = co_await shake_hands(exchange);
+    if (next == Next::over) co_return;
+  }
   for (;;) {
     Next next = co_await read_head(exchange);
     if (next == Next::over) co_return;
@@ -44,6 +67,34 @@ Task<void> ServerConnection::serve() {
     input_.release_if_empty();
     exchange.restart();
   }
+}
+
+Task<ServerConnection::Next> ServerConnection::shake_hands(Exchange& exchange) {
+  stream_.start_tls(options_->tls->accept(stream_.socket()));
+  idle_ = true;  // a drain need not wait for it
+  IoResult done = co_await stream_.handshake(stream_.loop().now() + options_->timeouts.header_ms);
+  idle_ = false;
+  std::string reason(to_string(done.error));
+  if (done.ok()) {
+    ShownCertificate shown = shown_certificate(*stream_.tls());
+    if (!shown.over) {
+      certificate_ = std::move(shown.certificate);
+      if (certificate_) exchange.peer_certificate_ = &*certificate_;
+      co_return Next::request;
+    }
+    reason = "the client's certificate is over";
+  } else if (done.error != IoError::timeout && done.error != IoError::cancelled) {
+    reason = stream_.tls()->error();
+  }
+  if (done.error == IoError::cancelled) co_return Next::over;
+  stats_.handshakes_failed.fetch_add(1, std::memory_order_relaxed);
+  handler_.handshake_failed(peer_, reason);
+  if (stream_.tls()->plain_http()) {
+    stream_.drop_tls();
+    Refusal why{400, "this port speaks HTTPS only"};
+    co_await refuse(exchange, std::move(why));
+  }
+  co_return Next::over;
 }
 
 Task<ServerConnection::Next> ServerConnection::read_head(Exchange& exchange) {

@@ -1,6 +1,7 @@
 // One client's connection: reads heads, guards their framing, hands requests to the handler.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "http/server.h"
@@ -19,6 +20,7 @@ class ServerConnection {
  private:
   enum class Next { request, over };
 
+  Task<Next> shake_hands(Exchange& exchange);
   Task<Next> read_head(Exchange& exchange);
   Task<Next> finish_exchange(Exchange& exchange);
   Task<void> refuse(Exchange& exchange, Refusal refusal);
@@ -32,6 +34,7 @@ class ServerConnection {
   const ServerOptions* const& options_;  // the set's, as of now
   ServerStats& stats_;
   const bool& draining_;
+  std::optional<PeerCertificate> certificate_;
   bool idle_ = false;
 };
 

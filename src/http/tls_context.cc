@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 
 #include "http/certificate.h"
 #include "oncekey/assert.h"
@@ -228,6 +229,12 @@ std::unique_ptr<TlsSession> ClientTls::connect(SocketState& socket, const std::s
   ERR_clear_error();
   if (ticket) SSL_set_session(ssl.get(), ticket);
   return std::make_unique<TlsSession>(socket, std::move(ssl));
+}
+
+std::shared_ptr<const ClientTls> system_tls() {
+  auto tls = ClientTls::open({});
+  if (!tls) throw std::runtime_error(tls.error());
+  return *tls;
 }
 
 std::string host_without_port(std::string_view host_port) {

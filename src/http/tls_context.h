@@ -68,6 +68,9 @@ class ClientTls {
   const TlsContext context_;
 };
 
+// Trusts whom the system trusts. Throws std::runtime_error when that cannot be found out.
+std::shared_ptr<const ClientTls> system_tls();
+
 // "name:443" → "name", "[::1]:443" → "::1".
 std::string host_without_port(std::string_view host_port);
 

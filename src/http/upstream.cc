@@ -11,6 +11,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "http/tls_context.h"
+
 namespace oncekey::http {
 
 namespace {
@@ -96,30 +98,56 @@ Task<UpstreamPool::Acquired> UpstreamPool::connect() {
   std::vector<SocketAddress> addresses = address_.current();
   std::string why = "no address";
   for (const SocketAddress& address : addresses) {
-    int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-      why = std::strerror(errno);
-      continue;
-    }
-    int on = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    int code = ::connect(fd, address.get(), address.size) == 0 ? 0 : errno;
-    if (code != 0 && code != EINPROGRESS) {
-      why = std::strerror(code);
-      ::close(fd);
-      continue;
-    }
-    auto connection = std::make_unique<UpstreamConnection>(loop_, fd);
-    if (code == EINPROGRESS) {
-      IoResult connected = co_await connection->stream.connected(loop_.now() + options_.connect_ms);
-      if (!connected.ok()) {
-        why = to_string(connected.error);
-        continue;
-      }
-    }
-    co_return Acquired(lease(std::move(connection)));
+    std::unique_ptr<UpstreamConnection> connection = co_await connect_to(address, why);
+    if (connection) co_return Acquired(lease(std::move(connection)));
   }
   co_return Acquired("cannot connect to the upstream: " + why);
+}
+
+Task<std::unique_ptr<UpstreamConnection>> UpstreamPool::connect_to(const SocketAddress& address,
+                                                                   std::string& why) {
+  int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    why = std::strerror(errno);
+    co_return nullptr;
+  }
+  int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  int code = ::connect(fd, address.get(), address.size) == 0 ? 0 : errno;
+  if (code != 0 && code != EINPROGRESS) {
+    why = std::strerror(code);
+    ::close(fd);
+    co_return nullptr;
+  }
+  auto connection = std::make_unique<UpstreamConnection>(loop_, fd);
+  Stream& stream = connection->stream;
+  SteadyMs deadline = loop_.now() + options_.connect_ms;
+  if (code == EINPROGRESS) {
+    IoResult connected = co_await stream.connected(deadline);
+    if (!connected.ok()) {
+      why = to_string(connected.error);
+      co_return nullptr;
+    }
+  }
+  if (!options_.tls) co_return connection;
+  stream.start_tls(options_.tls->connect(stream.socket(), options_.tls_host, ticket_.get()));
+  IoResult agreed = co_await stream.handshake(deadline);
+  if (agreed.ok()) co_return connection;
+  why = "the TLS handshake failed: ";
+  bool explained = agreed.error != IoError::timeout && agreed.error != IoError::cancelled;
+  if (explained) {
+    why += stream.tls()->error();
+  } else {
+    why += to_string(agreed.error);
+  }
+  ticket_.reset();
+  co_return nullptr;
+}
+
+// Servers send tickets when they like, often only with their first answer.
+void UpstreamPool::keep_ticket(Stream& stream) {
+  TlsTicket ticket = stream.tls()->take_ticket();
+  if (ticket) ticket_ = std::shared_ptr<SSL_SESSION>(ticket.release(), SSL_SESSION_free);
 }
 
 UpstreamPool::Lease UpstreamPool::lease(std::unique_ptr<UpstreamConnection> connection) {
@@ -140,6 +168,7 @@ void UpstreamPool::Drop::operator()(UpstreamConnection* connection) const {
 }
 
 void UpstreamPool::release(Lease lease) {
+  if (lease->stream.tls()) keep_ticket(lease->stream);
   if (idle_.size() >= options_.idle_max || !lease->input.empty() || lease->stream.peer_closed()) {
     return;
   }

@@ -16,7 +16,11 @@
 #include "http/stream.h"
 #include "http/task.h"
 
+struct ssl_session_st;  // OpenSSL's SSL_SESSION
+
 namespace oncekey::http {
+
+class ClientTls;
 
 // Where the upstream is. A name is looked up again now and then, in the background, since what it
 // stands for may change while we run. Shared by all loops.
@@ -46,6 +50,8 @@ struct UpstreamOptions {
   SteadyMs idle_ms = 4'000;
   std::size_t idle_max = 256;
   HeadLimits head{64 << 10, 200};
+  std::shared_ptr<const ClientTls> tls;  // null: plain HTTP
+  std::string tls_host;                  // whose certificate it must be
 };
 
 struct UpstreamConnection {
@@ -107,6 +113,10 @@ class UpstreamPool {
 
  private:
   Task<Acquired> connect();
+  // With one address; null, and why.
+  Task<std::unique_ptr<UpstreamConnection>> connect_to(const SocketAddress& address,
+                                                       std::string& why);
+  void keep_ticket(Stream& stream);
   Lease lease(std::unique_ptr<UpstreamConnection> connection);
   void forget_active(UpstreamConnection& connection);
 
@@ -115,6 +125,7 @@ class UpstreamPool {
   UpstreamOptions options_;
   std::vector<std::unique_ptr<UpstreamConnection>> idle_;  // the most recently used is last
   std::vector<UpstreamConnection*> active_;
+  std::shared_ptr<ssl_session_st> ticket_;  // of the last handshake; null: none
 };
 
 }  // namespace oncekey::http
