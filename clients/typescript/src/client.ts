@@ -69,11 +69,11 @@ class Run {
     try {
       const method = init.method ?? (input instanceof Request ? input.method : "POST");
       request = await repeatable(input, { ...init, method }, this.#options);
+      this.#key = this.#operation.key ?? (await randomKey());
     } catch (error) {
       return this.#giveUp("invalid", messageOf(error));
     }
     if (request.signal) this.#stop = request.signal;
-    this.#key = this.#operation.key ?? randomKey();
     // Looked at before a key is kept for what can never be sent, and again with the key that was kept.
     let objection = objectionToKey(this.#key);
     if (objection) return this.#giveUp("invalid", objection);

@@ -13,10 +13,16 @@ const keyLengthMax = 255;
 // The fields that are the client's, or fetch's, to write.
 const ownFields = ["Host", "Content-Length", "Transfer-Encoding", "Connection"];
 
-export function randomKey(): string {
-  // randomUUID is missing where a page came by plain HTTP.
-  if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
+// Node 18 has it in a module only, whose name bundlers for browsers are not to follow.
+async function randomSource(): Promise<Pick<Crypto, "getRandomValues">> {
+  if (globalThis.crypto) return globalThis.crypto;
+  const module = "node:crypto";
+  return ((await import(/* webpackIgnore: true */ /* @vite-ignore */ module)) as { webcrypto: Crypto }).webcrypto;
+}
+
+// A UUID, version 4. crypto.randomUUID is missing where a page came by plain HTTP.
+export async function randomKey(): Promise<string> {
+  const bytes = (await randomSource()).getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6]! & 0x0f) | 0x40; // version 4
   bytes[8] = (bytes[8]! & 0x3f) | 0x80; // RFC 9562's variant
   const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
