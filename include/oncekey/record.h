@@ -3,6 +3,7 @@
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -52,7 +53,8 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
-enum class BodyEncoding : std::uint8_t { identity = 0, zstd = 1 };
+// sealed: headers and body together, encrypted; src/store/answer_seal.h.
+enum class BodyEncoding : std::uint8_t { identity = 0, zstd = 1, sealed = 2 };
 
 // An answer as it is kept. `schema_version` says how to read it; a build that does not know the
 // version must not serve the response.
@@ -66,6 +68,23 @@ struct StoredResponse {
   std::string body;  // encoded as body_encoding says
 
   bool operator==(const StoredResponse&) const = default;
+};
+
+// A record became `state`; kept for operators.
+struct Transition {
+  // How many a record keeps: the first, and the latest.
+  static constexpr std::size_t kept_max = 32;
+  // A longer text is cut.
+  static constexpr std::size_t text_bytes_max = 256;
+
+  TimestampMs at = 0;  // 0: not known
+  State state = State::in_progress;
+  std::uint32_t attempt = 0;
+  std::string by;             // which run of which node, or who decided; empty: not known
+  std::string reason;         // empty: none was given
+  std::uint32_t dropped = 0;  // how many before this one are no longer kept
+
+  bool operator==(const Transition&) const = default;
 };
 
 struct Record {
@@ -87,6 +106,9 @@ struct Record {
   TimestampMs reconcile_after = 0;  // unknown: not before this is it worth asking again
   TimestampMs completed_at = 0;     // 0: not settled as completed
   TimestampMs expires_at = 0;       // completed: end of retention; expired: end of the tombstone
+  // Empty where the rest tells all: reserved once, and completed perhaps. src/boundary/timeline.h
+  // makes the whole list of it.
+  std::vector<Transition> history;
 };
 
 }  // namespace oncekey

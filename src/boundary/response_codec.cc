@@ -129,6 +129,8 @@ Result<std::string, UnpackError> unpack_body(const StoredResponse& response, std
       return response.body;
     case BodyEncoding::zstd:
       return decompress(response.body, size_max);
+    case BodyEncoding::sealed:
+      return UnpackError{"the stored answer is encrypted, and no key at hand opens it"};
   }
   return UnpackError{"the stored body has an encoding that this build does not know"};
 }

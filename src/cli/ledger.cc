@@ -6,6 +6,7 @@
 #include "cli/flags.h"
 #include "gateway/config_file.h"
 #include "gateway/context.h"
+#include "gateway/encryption.h"
 #include "gateway/ledger_report.h"
 #include "gateway/service.h"
 #include "store/open.h"
@@ -22,6 +23,12 @@ int compare(const gateway::Config& config, const Surroundings& surroundings) {
   store::OpenOptions options;
   options.clock = gateway::wall_now_ms;
   options.timeout_ms = gateway::batch_timeout_ms(config);
+  auto keyring = gateway::encryption_keyring(config);
+  if (!keyring) {
+    surroundings.err << "oncekey: " << keyring.error() << '\n';
+    return exit_usage;
+  }
+  options.sealing = {*keyring, false, {}};
   auto store = store::open_store(*url, options);
   if (!store) {
     surroundings.err << "oncekey: " << store.error() << '\n';

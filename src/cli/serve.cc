@@ -11,6 +11,7 @@
 #include "admin/admin_server.h"
 #include "cli/exit_code.h"
 #include "cli/signals.h"
+#include "gateway/encryption.h"
 #include "gateway/secret.h"
 #include "gateway/service.h"
 #include "store/open.h"
@@ -109,6 +110,14 @@ int run_serve(const ServeOptions& options) {
     log.event(gateway::LogLevel::warn, "configuration", {{"warning", std::string_view(text)}});
   }
   store_options.secret = secret->bytes;
+  auto keyring = gateway::encryption_keyring(config);
+  if (!keyring) return fail(keyring.error(), exit_usage);
+  store_options.sealing = {*keyring, true, [&log](const store::UnreadableAnswer& answer) {
+                             log.event(gateway::LogLevel::error, "answer_unreadable",
+                                       {{"key", std::string_view(answer.id.key)},
+                                        {"tenant", std::string_view(answer.id.scope)},
+                                        {"reason", std::string_view(answer.reason)}});
+                           }};
   auto store = store::open_store(*url, store_options);
   if (!store) return fail(store.error(), exit_failed);
   try {

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "gateway/context.h"
+#include "gateway/encryption.h"
 #include "gateway/service.h"
 #include "store/store_url.h"
 
@@ -22,6 +23,9 @@ Result<std::unique_ptr<WorkerRoles>, std::string> WorkerRoles::start(const gatew
   store::OpenOptions options;
   options.clock = gateway::wall_now_ms;
   options.timeout_ms = gateway::batch_timeout_ms(config);
+  auto keyring = gateway::encryption_keyring(config);
+  if (!keyring) return keyring.error();
+  options.sealing = {*keyring, false, {}};
   auto store = store::open_store(*url, options);
   if (!store) return store.error();
   std::unique_ptr<WorkerRoles> roles(new WorkerRoles(std::move(*store)));

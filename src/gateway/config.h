@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "boundary/answer.h"
+#include "http/tls_options.h"
 #include "oncekey/classify.h"
 #include "oncekey/fingerprint.h"
 #include "oncekey/key.h"
@@ -132,9 +133,14 @@ struct WorkerRole {
 struct Config {
   std::string listen = "127.0.0.1:8080";
   std::string admin = "127.0.0.1:8081";
-  std::string upstream;  // http://host:port[/base]
+  std::string admin_token_file;          // NAME read|write TOKEN lines; "": none
+  std::string admin_audit_file;          // "": beside the store, or in the working directory
+  std::vector<std::string> admin_hosts;  // names by which the port may be asked, besides its own
+  bool admin_token_set = false;          // ONCEKEY_ADMIN_TOKEN has one
+  std::string upstream;  // http://host:port[/base], or https://
   std::string store = "rocksdb:./oncekey-data";
   std::string secret_file;  // "": made in the store's folder at the first start
+  std::string encryption_keys_file;  // "": stored answers are not encrypted
   std::string policy_url = "/.well-known/idempotency";  // what errors link to
   std::uint32_t threads = 0;                            // 0: chosen by the store
   bool forwarded = true;                                // add Forwarded and X-Forwarded-*
@@ -146,6 +152,8 @@ struct Config {
   TenantConfig tenant;
   Limits limits;
   Timeouts timeouts;
+  http::ServerTlsOptions tls;           // without a certificate: plain HTTP
+  http::ClientTlsOptions upstream_tls;  // for an upstream that begins with https://
   WebhookConfig webhook;
   LedgerConfig ledger;
   WorkerRole worker;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -8,8 +10,9 @@ namespace oncekey::gateway {
 namespace {
 
 constexpr std::string_view prefix = "ONCEKEY_";
-// The secret itself, read where it is needed and never kept in the configuration.
-constexpr std::string_view secret_variable = "ONCEKEY_SECRET";
+// Secrets themselves, read where they are needed and never kept in the configuration.
+constexpr std::array<std::string_view, 2> secret_variables{"ONCEKEY_SECRET",
+                                                           "ONCEKEY_ENCRYPTION_KEYS"};
 
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> parts;
@@ -67,7 +70,10 @@ void read_environment(ConfigDraft& draft, const char* const* variables) {
     const std::size_t equals = variable.find('=');
     if (!variable.starts_with(prefix) || equals == variable.npos) continue;
     const std::string name(variable.substr(0, equals));
-    if (name == secret_variable) continue;
+    if (std::find(secret_variables.begin(), secret_variables.end(), name) !=
+        secret_variables.end()) {
+      continue;
+    }
     bool found = false;
     for (std::size_t i = 0; i < known.size() && !found; ++i) {
       found = name.substr(prefix.size()) == known[i];

@@ -8,6 +8,7 @@
 #include "gateway/route_pattern.h"
 #include "gateway/setting_checks.h"
 #include "gateway/setting_kinds.h"
+#include "gateway/tls_settings.h"
 #include "gateway/worker_settings.h"
 
 namespace oncekey::gateway {
@@ -76,9 +77,13 @@ std::vector<Setting<Config>> make_gateway_settings() {
   std::vector<Setting<C>> settings{
       text_setting<C>("listen", AT(listen), check_address),
       text_setting<C>("admin", AT(admin), check_address),
+      text_setting<C>("admin_token_file", AT(admin_token_file), check_anything),
+      text_setting<C>("admin_audit_file", AT(admin_audit_file), check_anything),
+      texts_setting<C>("admin_hosts", AT(admin_hosts), check_anything),
       text_setting<C>("upstream", AT(upstream), check_upstream),
       text_setting<C>("store", AT(store), check_store),
       text_setting<C>("secret_file", AT(secret_file), check_anything),
+      text_setting<C>("encryption.keys_file", AT(encryption_keys_file), check_anything),
       text_setting<C>("policy_url", AT(policy_url), check_policy_url),
       integer_setting<C>("threads", AT(threads), 0, 64),
       boolean_setting<C>("forwarded", AT(forwarded)),
@@ -111,6 +116,7 @@ std::vector<Setting<Config>> make_gateway_settings() {
       duration_setting<C>("timeouts.store", AT(timeouts.store_ms), 10, 10 * 60 * second),
       duration_setting<C>("timeouts.grace", AT(timeouts.grace_ms), 0, hour),
   };
+  for (Setting<C>& setting : tls_settings()) settings.push_back(std::move(setting));
   for (Setting<C>& setting : webhook_settings()) settings.push_back(std::move(setting));
   for (Setting<C>& setting : ledger_settings()) settings.push_back(std::move(setting));
   return settings;

@@ -78,9 +78,7 @@ Result<Store, std::string> open_tiered(const StoreUrl& url, const OpenOptions& o
   return store;
 }
 
-}  // namespace
-
-Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& options) {
+Result<Store, std::string> open_plain(const StoreUrl& url, const OpenOptions& options) {
   switch (url.kind) {
     case StoreUrl::Kind::memory:
       return only(std::make_unique<MemoryEngine>());
@@ -103,6 +101,22 @@ Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& op
   }
   ONCEKEY_ASSERT(false);
   return std::string();
+}
+
+}  // namespace
+
+Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& options) {
+  auto store = open_plain(url, options);
+  if (!store || options.sealing.keyring == nullptr) return store;
+  // Outside of everything, a cache included: nothing behind it sees an answer in clear.
+  for (std::unique_ptr<Engine>& lane : store->lanes) {
+    lane = std::make_unique<SealedEngine>(std::move(lane), options.sealing);
+  }
+  if (store->background) {
+    store->background =
+        std::make_unique<SealedEngine>(std::move(store->background), options.sealing);
+  }
+  return store;
 }
 
 Result<std::string, AgreementError> agree_on(const StoreUrl& url, std::string_view name,

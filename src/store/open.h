@@ -9,6 +9,7 @@
 
 #include "oncekey/result.h"
 #include "oncekey/store.h"
+#include "store/sealed_engine.h"
 #include "store/store_url.h"
 
 namespace oncekey::store {
@@ -17,6 +18,7 @@ struct OpenOptions {
   std::function<TimestampMs()> clock;  // read while an embedded store is being opened or closed
   DurationMs timeout_ms = 2'000;       // shared stores: a batch slower than this is given up
   std::string secret;                  // tiered: authenticates what is kept in Redis
+  Sealing sealing;                     // encryption at rest
 };
 
 // Every engine that one process uses of one store. A shared store serves several batches at once,

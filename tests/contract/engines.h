@@ -34,8 +34,10 @@ inline void PrintTo(const EngineUnderTest& engine, std::ostream* out) {
 }
 
 inline std::unique_ptr<Engine> open_or_fail(const std::string& url,
-                                            std::function<TimestampMs()> clock) {
-  auto store = open_store(*parse_store_url(url), {.clock = std::move(clock)});
+                                            std::function<TimestampMs()> clock,
+                                            Sealing sealing = {}) {
+  auto store =
+      open_store(*parse_store_url(url), {.clock = std::move(clock), .sealing = std::move(sealing)});
   if (!store) {
     ADD_FAILURE() << store.error();
     return nullptr;
@@ -54,6 +56,14 @@ inline std::vector<EngineUnderTest> all_engines() {
        .open =
            [](const std::string& folder, auto clock) {
              return open_or_fail("rocksdb:" + folder + "/db", std::move(clock));
+           }},
+      {.name = "sealed",
+       .persists = true,
+       .open =
+           [](const std::string& folder, auto clock) {
+             const auto keys = SealKeys::parse("test AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+             return open_or_fail("rocksdb:" + folder + "/db", std::move(clock),
+                                 {std::make_shared<SealKeyring>(*keys), true, {}});
            }},
       {.name = "sqlite",
        .persists = true,
