@@ -20,6 +20,8 @@ class Role {
   Role(const Role&) = delete;
   Role& operator=(const Role&) = delete;
 
+  void set_every(std::chrono::milliseconds every);  // any thread; from the next pause on
+
  private:
   void run();
 

@@ -2,6 +2,7 @@
 // loop leave in one write. Header values, bodies, queries and credentials never get here.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -47,7 +48,8 @@ class Log {
  public:
   Log(LogFormat format, LogLevel level, int fd = 2);
 
-  bool enabled(LogLevel level) const { return level >= level_; }
+  bool enabled(LogLevel level) const { return level >= level_.load(std::memory_order_relaxed); }
+  void set_level(LogLevel level) { level_ = level; }  // any thread
   void event(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);
   void reconciled(const recovery::Reconciled& reconciled);
   void append_request(std::string& out, const RequestLine& line) const;
@@ -57,7 +59,7 @@ class Log {
   void begin(std::string& out, LogLevel level, std::string_view event) const;
 
   LogFormat format_;
-  LogLevel level_;
+  std::atomic<LogLevel> level_;
   int fd_;
   std::mutex mutex_;
 };

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <latch>
 #include <limits>
 #include <stdexcept>
 
+#include "gateway/config_changes.h"
 #include "gateway/trace.h"
 
 namespace oncekey::gateway {
@@ -174,10 +176,20 @@ void Service::start_roles() {
     return *reaped == reap_batch;
   };
   reaper_ = std::make_unique<recovery::Role>(reap_every, reap, reap_rest);
-  if (current().probes().any()) start_reconciler();
+  follow_probes();
+}
+
+void Service::follow_probes() {
+  const RouteProbes& probes = current().probes();
+  if (reconciling_) {
+    reconciling_->set_every(probes.look_every());
+  } else if (probes.any()) {
+    start_reconciler();
+  }
 }
 
 void Service::start_reconciler() {
+  std::lock_guard lock(roles_mutex_);
   prober_ = std::make_unique<recovery::Prober>();
   const auto report = [this](const recovery::Reconciled& reconciled) {
     log_.reconciled(reconciled);
@@ -246,8 +258,44 @@ bool Service::wait_for_idle(std::chrono::milliseconds limit, std::atomic<std::ui
   return true;
 }
 
+ReloadOutcome Service::reload(const Config& config) {
+  std::lock_guard lock(reload_mutex_);
+  if (draining_) return std::string("the gateway is shutting down");
+  const Generation& before = current();
+  const ConfigChanges changes = compare(before.config(), config, engine_info().shared);
+  if (!changes.needs_restart.empty()) return restart_needed(changes);
+  try {
+    auto next = std::make_unique<Generation>(config, parts(), &before);
+    for (auto& worker : workers_) next->add_loop(worker->parts());
+    generations_.put_in_force(std::move(next));
+  } catch (const std::runtime_error& error) {
+    return std::string(error.what());
+  }
+  log_.set_level(config.log_level);
+  use_on_loops(current(), before);
+  follow_probes();
+  return ReloadReport{changes.changed};
+}
+
+// Returns when every loop has done it: whoever asked for the reload sees it whole.
+void Service::use_on_loops(const Generation& now, const Generation& before) {
+  std::latch done(static_cast<std::ptrdiff_t>(workers_.size()));
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    workers_[i]->loop.post([&, i] {
+      workers_[i]->connections.use(now.server_options());
+      if (i == 0) listener_->use(now.server_options());
+      if (&now.pool(i) != &before.pool(i)) before.pool(i).retire();
+      done.count_down();
+    });
+  }
+  done.wait();
+}
+
 DrainCounts Service::drain(DurationMs grace_ms) {
-  draining_ = true;
+  {
+    std::lock_guard lock(reload_mutex_);
+    draining_ = true;
+  }
   DrainCounts counts;
   std::uint64_t running = stats_.exchanges_running;
   workers_[0]->loop.post([this] { listener_->close(); });
@@ -289,9 +337,13 @@ std::string Service::metrics_text() {
   figures.engine.syncs = sum.syncs;
   figures.engine.statements = sum.statements;
   if (breaker_) figures.breaker = breaker_->snapshot();
-  if (reconciler_) figures.operator_queue = reconciler_->operator_queue();
+  {
+    std::lock_guard lock(roles_mutex_);
+    if (reconciler_) figures.operator_queue = reconciler_->operator_queue();
+  }
   std::string text = metrics_.text(figures, stats_);
   if (webhooks_) webhooks_->append_metrics(text);
+  if (reloader_) reloader_->append_metrics(text);
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "gateway/config.h"
 #include "gateway/gateway.h"
 #include "gateway/generation.h"
+#include "gateway/reloader.h"
 #include "gateway/webhook_port.h"
 #include "http/server.h"
 #include "oncekey/store.h"
@@ -45,6 +47,13 @@ class Service {
   // has stopped.
   DrainCounts drain(DurationMs grace_ms);
 
+  // All of it for every request that begins from now on, or nothing, and why. Requests under way
+  // end by the rules they began with. After start(); any thread.
+  ReloadOutcome reload(const Config& config);
+  // Before start(): what reads the configuration again. Null: nothing does.
+  void set_reloader(std::unique_ptr<Reloader> reloader) { reloader_ = std::move(reloader); }
+  Reloader* reloader() const { return reloader_.get(); }
+
   std::string address() const { return listener_->address(); }
   std::string webhook_address() const { return webhooks_ ? webhooks_->address() : ""; }
   bool draining() const { return draining_; }
@@ -66,6 +75,8 @@ class Service {
   void report_orphans();
   void start_roles();
   void start_reconciler();
+  void follow_probes();  // starts the reconciler when there are some, at their pace
+  void use_on_loops(const Generation& now, const Generation& before);
   void stop_roles();
   bool sweep();
   bool wait_for_idle(std::chrono::milliseconds limit, std::atomic<std::uint64_t>& count);
@@ -96,6 +107,9 @@ class Service {
   std::unique_ptr<recovery::Role> reconciling_;
   std::unique_ptr<WebhookPort> webhooks_;  // null: none are received
   std::atomic<bool> draining_{false};
+  std::mutex reload_mutex_;         // generations_, while they change
+  mutable std::mutex roles_mutex_;  // reconciler_, which a reload may start
+  std::unique_ptr<Reloader> reloader_;
   EngineStats last_stats_;  // what the store said when it was last asked for its figures
 };
 

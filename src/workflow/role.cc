@@ -16,6 +16,11 @@ Role::~Role() {
   thread_.join();
 }
 
+void Role::set_every(std::chrono::milliseconds every) {
+  std::lock_guard lock(mutex_);
+  every_ = every;
+}
+
 void Role::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
