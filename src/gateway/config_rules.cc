@@ -6,6 +6,7 @@
 #include "gateway/limit_settings.h"
 #include "gateway/route_table.h"
 #include "gateway/tenant.h"
+#include "gateway/tls_settings.h"
 #include "gateway/worker_settings.h"
 #include "http/field.h"
 
@@ -23,7 +24,8 @@ bool is_loopback(std::string_view address) {
 
 // "http://host:1/base" → "host:1".
 std::string authority_of(std::string_view upstream) {
-  upstream.remove_prefix(std::min<std::size_t>(upstream.size(), 7));
+  const std::size_t scheme = upstream.starts_with("https://") ? 8 : 7;
+  upstream.remove_prefix(std::min(upstream.size(), scheme));
   return std::string(upstream.substr(0, upstream.find('/')));
 }
 
@@ -308,6 +310,7 @@ Result<LoadedConfig, ConfigErrors> finish_config(ConfigDraft draft, Upstream ups
   // report the same mistake again.
   if (read_well) {
     check_sinks(draft);
+    check_tls(draft);
     rules.check_recovery(upstream);
   }
   if (read_well && upstream != Upstream::unused) {

@@ -74,7 +74,8 @@ void append_forwarded(std::string& out, const http::Exchange& exchange, const Co
     bool quoted = !http::is_token(host);
     out.append(quoted ? ";host=\"" : ";host=").append(host).append(quoted ? "\"" : "");
   }
-  out.append(";proto=http\r\nX-Forwarded-For: ");
+  const std::string_view protocol = exchange.secure() ? "https" : "http";
+  out.append(";proto=").append(protocol).append("\r\nX-Forwarded-For: ");
   chain(FieldId::x_forwarded_for);
   out.append(exchange.peer()).append("\r\n");
   auto first_or = [&](FieldId id, std::string_view name, std::string_view own) {
@@ -83,7 +84,7 @@ void append_forwarded(std::string& out, const http::Exchange& exchange, const Co
     if (!value.empty()) append_line(out, name, value);
   };
   first_or(FieldId::x_forwarded_host, "X-Forwarded-Host", host);
-  first_or(FieldId::x_forwarded_proto, "X-Forwarded-Proto", "http");
+  first_or(FieldId::x_forwarded_proto, "X-Forwarded-Proto", protocol);
 }
 
 void append_framing(std::string& out, const http::Framing& framing) {

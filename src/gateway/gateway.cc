@@ -69,6 +69,10 @@ http::Task<void> Gateway::handle(http::Exchange& exchange) {
   co_await pass_through(context, exchange, passing);
 }
 
+void Gateway::handshake_failed(std::string_view peer, std::string_view reason) {
+  context().log.event(LogLevel::debug, "handshake_failed", {{"peer", peer}, {"reason", reason}});
+}
+
 http::Task<void> Gateway::refuse(http::Exchange& exchange, const http::Refusal& refusal) {
   const Context& context = this->context();
   std::string detail = "The request was refused: " + refusal.reason + ".";

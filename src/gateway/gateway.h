@@ -15,6 +15,7 @@ class Gateway final : public http::Handler {
 
   http::Task<void> handle(http::Exchange& exchange) override;
   http::Task<void> refuse(http::Exchange& exchange, const http::Refusal& refusal) override;
+  void handshake_failed(std::string_view peer, std::string_view reason) override;
 
  private:
   // By the rules now in force; a request asks once, when it begins.

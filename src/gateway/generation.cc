@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "gateway/policy.h"
+#include "gateway/tls.h"
 
 namespace oncekey::gateway {
 namespace {
@@ -19,6 +20,7 @@ http::ServerOptions make_server_options(const Config& config) {
   options.timeouts = {config.timeouts.header_ms, config.timeouts.body_ms, config.timeouts.idle_ms,
                       config.timeouts.write_ms};
   options.connections_max = config.limits.connections;
+  options.tls = open_server_tls(config);
   AnswerContext context;
   context.policy_url = config.policy_url;
   Answer answer = make_answer(AnswerCase::overloaded, context);
@@ -31,11 +33,14 @@ http::ServerOptions make_server_options(const Config& config) {
   return options;
 }
 
-http::UpstreamOptions upstream_options(const Config& config) {
+http::UpstreamOptions upstream_options(const Config& config,
+                                       std::shared_ptr<const http::ClientTls> tls) {
   http::UpstreamOptions options;
   options.connect_ms = config.timeouts.connect_ms;
   options.idle_ms = config.timeouts.upstream_idle_ms;
   options.idle_max = config.limits.upstream_connections_idle;
+  options.tls = std::move(tls);
+  options.tls_host = http::host_without_port(upstream_url(config).host_port);
   return options;
 }
 
@@ -51,11 +56,13 @@ Generation::Generation(const Config& config, const ServiceParts& service, const 
       base_path_(upstream_url(config_).base_path),
       server_options_(make_server_options(config_)),
       address_(before_ ? before_->address_
-                       : std::make_shared<http::UpstreamAddress>(upstream_url(config_).host_port)) {
-}
+                       : std::make_shared<http::UpstreamAddress>(upstream_url(config_).host_port)),
+      upstream_tls_(open_upstream_tls(config_)) {}
 
 bool Generation::same_upstream(const Generation& other) const {
   const Config& theirs = other.config_;
+  // The files that TLS needs may have changed, though their names have not.
+  if (upstream_url(config_).secure || upstream_url(theirs).secure) return false;
   return upstream_url(config_).host_port == upstream_url(theirs).host_port &&
          config_.timeouts.connect_ms == theirs.timeouts.connect_ms &&
          config_.timeouts.upstream_idle_ms == theirs.timeouts.upstream_idle_ms &&
@@ -66,7 +73,7 @@ void Generation::add_loop(const LoopParts& parts) {
   const std::size_t index = pools_.size();
   pools_.push_back(before_ ? before_->pools_[index]
                            : std::make_shared<http::UpstreamPool>(parts.loop, *address_,
-                                                                  upstream_options(config_)));
+                                                                  upstream_options(config_, upstream_tls_)));
   contexts_.push_back({config_, routes_, service_.secret, service_.fingerprinter, policy_,
                        base_path_, service_.owner, parts.loop, *pools_[index], parts.gate,
                        parts.requests, service_.log, service_.metrics, service_.cache,

@@ -168,6 +168,7 @@ void Service::report_orphans() {
 }
 
 void Service::start_roles() {
+  certificates_ = std::make_unique<CertificateWatch>(generations_, log_);
   sweeper_ = std::make_unique<recovery::Role>(sweep_every, [this] { return sweep(); });
   auto reap = [this] {
     auto reaped = recovery::reap_once(background(), reap_batch);
@@ -208,6 +209,7 @@ void Service::start_reconciler() {
 void Service::stop_roles() {
   webhooks_.reset();
   if (prober_) prober_->stop();  // or the role would wait for an upstream that does not answer
+  certificates_.reset();
   sweeper_.reset();
   reaper_.reset();
   reconciling_.reset();

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "gateway/certificate_watch.h"
 #include "gateway/config.h"
 #include "gateway/gateway.h"
 #include "gateway/generation.h"
@@ -100,6 +101,7 @@ class Service {
   std::vector<std::unique_ptr<Worker>> workers_;
   Generations generations_;  // after the workers: connections to the upstream end before their loop
   std::unique_ptr<http::Listener> listener_;
+  std::unique_ptr<CertificateWatch> certificates_;
   std::unique_ptr<recovery::Role> sweeper_;
   std::unique_ptr<recovery::Role> reaper_;
   std::unique_ptr<recovery::Prober> prober_;  // null: no route has a probe

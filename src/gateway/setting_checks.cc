@@ -100,21 +100,20 @@ Problem check_address(std::string_view text) {
 }
 
 Problem check_upstream(std::string_view text) {
-  if (text.starts_with("https://")) {
-    return problem("https:// to the upstream is not supported in this version",
-                   "\"http://host:port\"");
+  const bool secure = text.starts_with("https://");
+  if (!secure && !text.starts_with("http://")) {
+    return problem(quoted(text) + " is not an upstream",
+                   "\"http://host:port\" or \"https://host:port\"");
   }
-  constexpr std::string_view scheme = "http://";
-  if (!text.starts_with(scheme)) {
-    return problem(quoted(text) + " is not an upstream", "\"http://host:port\"");
-  }
-  text.remove_prefix(scheme.size());
+  text.remove_prefix(secure ? 8 : 7);
   const std::size_t slash = text.find('/');
   std::string authority(text.substr(0, slash));
   if (slash != text.npos && (text.find_first_of("?#") != text.npos || !is_visible(text))) {
     return problem("an upstream has no query and no fragment", "\"http://host:port/base\"");
   }
-  if (authority.rfind(':') == authority.npos || authority.back() == ']') authority += ":80";
+  if (authority.rfind(':') == authority.npos || authority.back() == ']') {
+    authority += secure ? ":443" : ":80";
+  }
   const std::string wrong = address_problem(authority, 1);
   if (wrong.empty()) return std::nullopt;
   return problem(wrong, "\"http://host:port\"");
@@ -183,7 +182,7 @@ Problem check_probe(std::string_view text) {
   }
   if (!text.starts_with('/')) {
     if (const auto url = http::parse_destination(text); !url) {
-      return problem(url.error(), example + ", or a URL that begins with http://");
+      return problem(url.error(), example + ", or a URL that begins with http:// or https://");
     }
   }
   if (const auto wrong = recovery::placeholder_problem(text, recovery::PlaceholderUse::url)) {

@@ -10,7 +10,7 @@ namespace oncekey::gateway {
 
 std::optional<SettingProblem> check_anything(std::string_view text);
 std::optional<SettingProblem> check_address(std::string_view text);     // host:port
-std::optional<SettingProblem> check_upstream(std::string_view text);    // http://host:port[/base]
+std::optional<SettingProblem> check_upstream(std::string_view text);    // http(s)://host:port[/base]
 std::optional<SettingProblem> check_store(std::string_view text);       // rocksdb:PATH | memory:
 std::optional<SettingProblem> check_policy_url(std::string_view text);  // /path or http(s)://…
 std::optional<SettingProblem> check_field_name(std::string_view text);  // RFC 9110 token

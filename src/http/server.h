@@ -33,7 +33,7 @@ struct ServerOptions {
   ExchangeTimeouts timeouts;
   std::size_t connections_max = 10'000;  // over all loops
   std::string overload_answer;           // whole, for connections beyond; "": they are just closed
-  std::shared_ptr<const ServerTls> tls;  // null: plain HTTP
+  std::shared_ptr<ServerTls> tls;        // null: plain HTTP
 };
 
 struct ServerStats {
