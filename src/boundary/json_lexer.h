@@ -23,6 +23,7 @@ class JsonLexer {
     skip_space();
     return at_ == text_.size();
   }
+  std::size_t position() const { return at_; }
   // Takes `c`, if it comes next.
   bool take(char c) {
     if (peek() != c || at_ == text_.size()) return false;

@@ -43,20 +43,6 @@ bool includes(Need all, Need one) {
 
 }  // namespace
 
-std::string_view to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-      return "pass";
-    case Verdict::fail:
-      return "fail";
-    case Verdict::warning:
-      return "warning";
-    case Verdict::skipped:
-      return "skipped";
-  }
-  return "";
-}
-
 int requests_of(const Cost& cost, const Subject& subject) {
   int count = 0;
   if (subject.effects) count = has_placeholder(subject.effects->place.target) ? 2 : 1;

@@ -6,29 +6,9 @@
 #include <string_view>
 
 #include "verify/probe.h"
+#include "verify/verdict.h"
 
 namespace oncekey::verify {
-
-enum class Verdict { pass, fail, warning, skipped };
-std::string_view to_string(Verdict verdict);
-
-struct Finding {
-  Verdict verdict = Verdict::skipped;
-  std::string what;  // what came back, or why it was skipped
-};
-
-inline Finding pass(std::string what) {
-  return {Verdict::pass, std::move(what)};
-}
-inline Finding fail(std::string what) {
-  return {Verdict::fail, std::move(what)};
-}
-inline Finding warn(std::string what) {
-  return {Verdict::warning, std::move(what)};
-}
-inline Finding skip(std::string why) {
-  return {Verdict::skipped, std::move(why)};
-}
 
 // The most that a check sends.
 struct Cost {

@@ -2,17 +2,10 @@
 
 #include <algorithm>
 
-#include "boundary/html.h"
-#include "boundary/utf8.h"
-
 namespace oncekey::verify {
 namespace {
 
 constexpr std::size_t excerpt_max = 600;
-
-std::string times(int count, std::string_view one, std::string_view many) {
-  return std::to_string(count) + " " + std::string(count == 1 ? one : many);
-}
 
 }  // namespace
 
@@ -52,24 +45,6 @@ std::string request_line(const Request& request) {
     text += " · key " + (key.empty() ? std::string("(empty)") : key);
   }
   return text;
-}
-
-std::string printable(std::string_view text) {
-  constexpr std::string_view replacement = "\uFFFD";
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t size = utf8_sequence_length(text);
-    const auto lead = static_cast<unsigned char>(text.front());
-    const bool control = (lead < 0x20 && lead != '\n' && lead != '\t') || lead == 0x7f ||
-                         (lead == 0xc2 && size == 2 && static_cast<unsigned char>(text[1]) < 0xa0);
-    out += size == 0 || control ? replacement : text.substr(0, size);
-    text.remove_prefix(std::max<std::size_t>(size, 1));
-  }
-  return out;
-}
-
-std::string escape_markup(std::string_view text) {
-  return escape_html(printable(text));
 }
 
 }  // namespace oncekey::verify

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "verify/check.h"
+#include "verify/printable.h"
+#include "verify/verdict_text.h"
 
 namespace oncekey::verify {
 
@@ -32,20 +34,11 @@ struct Report {
   std::string conclusion() const;
 };
 
-struct TextStyle {
-  bool colour = false;
-  bool with_passed = true;
-};
 std::string text_line(const CheckResult& result, const TextStyle& style);
 std::string text_summary(const Report& report, const TextStyle& style);
 std::string to_json(const Report& report);
 std::string to_junit(const Report& report);
 std::string to_html(const Report& report);
-
-// What an API sent, fit for a terminal: no control characters, well-formed UTF-8.
-std::string printable(std::string_view text);
-// The same for HTML and XML, where markup becomes text.
-std::string escape_markup(std::string_view text);
 
 // A request as a reader wants it: "POST /orders · key 5f0c…  · {…}". Credentials are never shown.
 std::string request_line(const Request& request);

@@ -57,7 +57,7 @@ std::string to_json(const Report& report) {
   writer.member("requests", report.requests);
   writer.member("requests_max", report.requests_max);
   writer.member("conclusion", report.conclusion());
-  for (const Verdict verdict : {Verdict::pass, Verdict::fail, Verdict::warning, Verdict::skipped}) {
+  for (const Verdict verdict : all_verdicts) {
     writer.member(to_string(verdict), report.count(verdict));
   }
   writer.key("checks");

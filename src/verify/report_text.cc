@@ -7,45 +7,6 @@ namespace {
 
 constexpr std::size_t id_width = 22;
 
-std::string_view mark(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-      return "pass   ";
-    case Verdict::fail:
-      return "FAIL   ";
-    case Verdict::warning:
-      return "warning";
-    case Verdict::skipped:
-      return "skipped";
-  }
-  return "";
-}
-
-std::string_view colour_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-      return "\033[32m";
-    case Verdict::fail:
-      return "\033[1;31m";
-    case Verdict::warning:
-      return "\033[33m";
-    case Verdict::skipped:
-      return "\033[2m";
-  }
-  return "";
-}
-
-std::string painted(std::string_view text, Verdict verdict, const TextStyle& style) {
-  if (!style.colour) return std::string(text);
-  return std::string(colour_of(verdict)) + std::string(text) + "\033[0m";
-}
-
-std::string padded(std::string_view text, std::size_t width) {
-  std::string out(text);
-  if (out.size() < width) out.resize(width, ' ');
-  return out;
-}
-
 }  // namespace
 
 std::string text_line(const CheckResult& result, const TextStyle& style) {

@@ -59,11 +59,6 @@ std::string why_unusable(const CheckResult& accepts) {
   return accepts.finding.what;
 }
 
-std::string padded(std::string text, std::size_t width) {
-  if (text.size() < width) text.resize(width, ' ');
-  return text;
-}
-
 }  // namespace
 
 Result<std::vector<Check>, std::string> chosen_checks(const Choice& choice) {

@@ -46,6 +46,7 @@ struct Subject {
   std::string content_type = "application/json";
   std::string key_header = "Idempotency-Key";
   bool quoted_keys = false;
+  std::string user_agent = "oncekey-verify";
   std::vector<Header> headers;  // of every request
   std::vector<Header> tenant;
   std::vector<Header> other_tenant;  // empty: there is one tenant

@@ -41,7 +41,8 @@ bool send_all(int socket, std::string_view bytes) {
 std::string bytes_of(const Request& request, const Subject& subject) {
   std::string text = request.method + " " + request.target +
                      " HTTP/1.1\r\nHost: " + place_of(request, subject).server.authority +
-                     "\r\nConnection: close\r\nUser-Agent: oncekey-verify\r\nAccept: */*\r\n";
+                     "\r\nConnection: close\r\nUser-Agent: " + subject.user_agent +
+                     "\r\nAccept: */*\r\n";
   append(text, subject.headers);
   if (request.caller == Caller::tenant) append(text, subject.tenant);
   if (request.caller == Caller::other_tenant) append(text, subject.other_tenant);
