@@ -22,6 +22,13 @@
 
 namespace oncekey {
 
+// Told before each pause: what is about to be tried again, and why.
+struct Retry {
+  int attempts = 0;     // made so far
+  std::string problem;  // of the last one: "the answer was 503"
+  DurationMs wait_ms = 0;
+};
+
 struct ClientOptions {
   int attempts_max = 10;
   DurationMs deadline_ms = 120'000;        // of the whole run, pauses included
@@ -37,6 +44,9 @@ struct ClientOptions {
   std::string key_header = "Idempotency-Key";
   bool quoted_key = false;      // "abc" instead of abc, for servers that are strict about RFC 8941
   KeyFile* key_file = nullptr;  // keeps the keys of operations that have a name; must outlive it
+  // False: the caller removes a settled operation from the key file, once its answer is safe.
+  bool forget_settled = true;
+  std::function<void(const Retry&)> on_retry;  // may be empty
 };
 
 // Time, pauses and chance, for tests that want to decide them.
@@ -95,6 +105,7 @@ struct GaveUp {
   int attempts = 0;
   bool same_key_is_safe = true;  // a retry with the same key now cannot run the operation twice
   std::optional<ClientAnswer> last_answer;
+  bool maybe_executed = false;  // an attempt, of this run or one before, may have run
 };
 
 std::string_view to_string(GaveUp::Why why);

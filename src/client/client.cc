@@ -144,6 +144,7 @@ class Run {
     if (wait >= time_left()) {
       return give_up(GaveUp::Why::deadline, "the deadline is before the next attempt");
     }
+    if (options_.on_retry) options_.on_retry({attempts_, problem_, wait});
     surroundings_.pause(wait, stop_);
     return std::nullopt;
   }
@@ -169,15 +170,21 @@ class Run {
 
   ClientResult finish(bool settled) {
     // An entry that stays although it was to go does no harm: the next run gets the same answer.
-    if (settled && is_kept()) (void)options_.key_file->remove(operation_.name, key_);
+    const bool forget = settled && is_kept() && options_.forget_settled;
+    if (forget) (void)options_.key_file->remove(operation_.name, key_);
     return Finished{std::move(*last_answer_), key_, attempts_, settled};
   }
 
   ClientResult give_up(GaveUp::Why why, std::string detail) {
     if (!problem_.empty()) detail += "; last: " + problem_;
     const bool forgotten = too_late_ || (maybe_executed_ && surroundings_.wall_ms() >= safe_until_);
-    return GaveUp{why,       std::move(detail),           key_,
-                  attempts_, !unprotected_ && !forgotten, std::move(last_answer_)};
+    return GaveUp{why,
+                  std::move(detail),
+                  key_,
+                  attempts_,
+                  !unprotected_ && !forgotten,
+                  std::move(last_answer_),
+                  maybe_executed_ || unprotected_};
   }
 
   const ClientOptions& options_;
