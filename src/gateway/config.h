@@ -130,6 +130,12 @@ struct WorkerRole {
   outbox::WorkerConfig outbox;
 };
 
+// Where finished requests go as spans.
+struct TracesConfig {
+  std::string otlp;   // the collector's URL; "": nowhere
+  int percent = 100;  // of the traces that begin here
+};
+
 struct Config {
   std::string listen = "127.0.0.1:8080";
   std::string admin = "127.0.0.1:8081";
@@ -149,6 +155,7 @@ struct Config {
   std::size_t replay_cache_bytes = 32 << 20;
   LogFormat log_format = LogFormat::json;
   LogLevel log_level = LogLevel::info;
+  TracesConfig traces;
   TenantConfig tenant;
   Limits limits;
   Timeouts timeouts;

@@ -92,6 +92,8 @@ std::vector<Setting<Config>> make_gateway_settings() {
       size_setting<C>("replay_cache", AT(replay_cache_bytes), 0, 64 * gib),
       choice_setting<C, LogLevel>("log.level", AT(log_level), log_level_names),
       choice_setting<C, LogFormat>("log.format", AT(log_format), log_format_names),
+      text_setting<C>("traces.otlp", AT(traces.otlp), check_collector),
+      integer_setting<C>("traces.percent", AT(traces.percent), 0, 100),
       choice_setting<C, TenantFrom>("tenant.from", AT(tenant.from), tenant_from_names, "jwt mtls"),
       text_setting<C>("tenant.name", AT(tenant.name), check_tenant_name),
       text_setting<C>("tenant.header", AT(tenant.header), check_field_name),

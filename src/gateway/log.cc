@@ -7,6 +7,8 @@
 #include <ctime>
 
 #include "boundary/json_writer.h"
+#include "gateway/span_exporter.h"
+#include "gateway/trace.h"
 #include "http/decimal.h"
 
 namespace oncekey::gateway {
@@ -14,6 +16,7 @@ namespace oncekey::gateway {
 namespace {
 
 constexpr std::size_t buffered_max = 64 << 10;
+constexpr std::size_t buffered_events_max = 256;
 
 std::string_view name_of(LogLevel level) {
   switch (level) {
@@ -71,12 +74,8 @@ void append_ms(std::string& out, std::string_view name, std::int64_t us) {
   out.append("ms");
 }
 
-}  // namespace
-
-Log::Log(LogFormat format, LogLevel level, int fd) : format_(format), level_(level), fd_(fd) {}
-
-void Log::begin(std::string& out, LogLevel level, std::string_view event) const {
-  if (format_ == LogFormat::json) {
+void begin(std::string& out, LogFormat format, LogLevel level, std::string_view event) {
+  if (format == LogFormat::json) {
     out.append("{\"time\":\"");
     append_time(out);
     out.append("\",\"level\":\"").append(name_of(level));
@@ -87,12 +86,11 @@ void Log::begin(std::string& out, LogLevel level, std::string_view event) const 
   }
 }
 
-void Log::event(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
-  if (!enabled(level)) return;
-  std::string line;
-  begin(line, level, event);
+void append_event(std::string& line, LogFormat format, LogLevel level, std::string_view event,
+                  std::initializer_list<LogField> fields) {
+  begin(line, format, level, event);
   for (const LogField& field : fields) {
-    if (format_ == LogFormat::json) {
+    if (format == LogFormat::json) {
       line.append(",");
       append_json_string(line, field.name);
       line.append(":");
@@ -100,7 +98,7 @@ void Log::event(LogLevel level, std::string_view event, std::initializer_list<Lo
       line.append(" ").append(field.name).append("=");
     }
     if (auto* text = std::get_if<std::string_view>(&field.value)) {
-      if (format_ == LogFormat::json) {
+      if (format == LogFormat::json) {
         append_json_string(line, *text);
       } else {
         append_printable(line, *text);
@@ -111,7 +109,59 @@ void Log::event(LogLevel level, std::string_view event, std::initializer_list<Lo
       line.append(std::get<bool>(field.value) ? "true" : "false");
     }
   }
-  line.append(format_ == LogFormat::json ? "}\n" : "\n");
+  if (format == LogFormat::json) line.push_back('}');
+}
+
+// The rest of a request's line, behind begin().
+void append_request_json(std::string& out, const RequestLine& line) {
+  auto text = [&](std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    out.append(",\"").append(name).append("\":");
+    append_json_string(out, value);
+  };
+  auto number = [&](std::string_view name, std::int64_t value) {
+    out.append(",\"").append(name).append("\":");
+    http::append_decimal(out, value);
+  };
+  text("method", line.method);
+  text("path", line.path);
+  number("status", line.status);
+  text("decision", to_string(line.decision));
+  text("outcome", line.outcome);
+  text("key", line.key);
+  text("tenant", line.tenant);
+  text("route", line.route);
+  if (line.attempt > 0) number("attempt", line.attempt);
+  text("error", line.error);
+  text("instance", line.instance);
+  text("trace_id", line.trace_id);
+  text("peer", line.peer);
+  if (line.client_gone) out.append(",\"client_gone\":true");
+  number("total_us", line.total_us);
+  if (line.reserve_us > 0) number("reserve_us", line.reserve_us);
+  if (line.upstream_us > 0) number("upstream_us", line.upstream_us);
+  if (line.settle_us > 0) number("settle_us", line.settle_us);
+  out.push_back('}');
+}
+
+}  // namespace
+
+Log::Log(LogFormat format, LogLevel level, int fd) : format_(format), level_(level), fd_(fd) {}
+
+void Log::event(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+  if (feed_.wanted()) {
+    std::vector<Event> events(1);
+    append_event(events[0].json, LogFormat::json, level, event, fields);
+    for (const LogField& field : fields) {
+      const auto* text = std::get_if<std::string_view>(&field.value);
+      if (field.name == "tenant" && text != nullptr) events[0].tenant = *text;
+    }
+    feed_.publish(events);
+  }
+  if (!enabled(level)) return;
+  std::string line;
+  append_event(line, format_, level, event, fields);
+  line.push_back('\n');
   write(line);
 }
 
@@ -126,7 +176,7 @@ void Log::reconciled(const recovery::Reconciled& reconciled) {
 }
 
 void Log::append_request(std::string& out, const RequestLine& line) const {
-  begin(out, LogLevel::info, "request");
+  begin(out, format_, LogLevel::info, "request");
   if (format_ == LogFormat::text) {
     out.append(" ");
     append_printable(out, line.method);
@@ -147,33 +197,18 @@ void Log::append_request(std::string& out, const RequestLine& line) const {
     out.append("\n");
     return;
   }
-  auto text = [&](std::string_view name, std::string_view value) {
-    if (value.empty()) return;
-    out.append(",\"").append(name).append("\":");
-    append_json_string(out, value);
-  };
-  auto number = [&](std::string_view name, std::int64_t value) {
-    out.append(",\"").append(name).append("\":");
-    http::append_decimal(out, value);
-  };
-  text("method", line.method);
-  text("path", line.path);
-  number("status", line.status);
-  text("decision", to_string(line.decision));
-  text("outcome", line.outcome);
-  text("key", line.key);
-  text("tenant", line.tenant);
-  if (line.attempt > 0) number("attempt", line.attempt);
-  text("error", line.error);
-  text("instance", line.instance);
-  text("trace_id", line.trace_id);
-  text("peer", line.peer);
-  if (line.client_gone) out.append(",\"client_gone\":true");
-  number("total_us", line.total_us);
-  if (line.reserve_us > 0) number("reserve_us", line.reserve_us);
-  if (line.upstream_us > 0) number("upstream_us", line.upstream_us);
-  if (line.settle_us > 0) number("settle_us", line.settle_us);
-  out.append("}\n");
+  append_request_json(out, line);
+  out.push_back('\n');
+}
+
+Event Log::request_event(const RequestLine& line) {
+  Event event;
+  begin(event.json, LogFormat::json, LogLevel::info, "request");
+  append_request_json(event.json, line);
+  event.tenant = line.tenant;
+  event.route = line.route;
+  event.decision = to_string(line.decision);
+  return event;
 }
 
 void Log::write(std::string_view lines) {
@@ -187,12 +222,29 @@ void Log::write(std::string_view lines) {
 }
 
 void RequestLog::request(const RequestLine& line) {
+  if (log_.feed().wanted()) {
+    events_.push_back(Log::request_event(line));
+    if (events_.size() >= buffered_events_max) log_.feed().publish(events_);
+  }
   if (!log_.enabled(LogLevel::info)) return;
   log_.append_request(lines_, line);
   if (lines_.size() > buffered_max) on_round_end();
 }
 
+void RequestLog::request(const RequestLine& line, const Trace& trace) {
+  request(line);
+  if (trace.span_id.empty() || !trace.sampled) return;
+  using namespace std::chrono;
+  const auto now = duration_cast<microseconds>(system_clock::now().time_since_epoch());
+  log_.spans()->add(make_span(line, trace, now.count()));
+}
+
+void RequestLog::begin_spans(Trace& trace) const {
+  if (log_.spans()) gateway::begin_spans(trace, log_.spans()->percent());
+}
+
 void RequestLog::on_round_end() {
+  log_.feed().publish(events_);
   if (lines_.empty()) return;
   log_.write(lines_);
   lines_.clear();

@@ -13,10 +13,14 @@
 
 #include "gateway/config.h"
 #include "gateway/decision.h"
+#include "gateway/event_feed.h"
 #include "http/loop.h"
 #include "recovery/reconciler.h"
 
 namespace oncekey::gateway {
+
+class SpanExporter;
+struct Trace;
 
 struct LogField {
   std::string_view name;
@@ -28,6 +32,7 @@ struct RequestLine {
   std::string_view path;  // without the query
   std::string_view key;
   std::string_view tenant;
+  std::string_view route;  // its match
   std::string_view trace_id;
   std::string_view peer;
   Decision decision = Decision::passed;
@@ -39,6 +44,7 @@ struct RequestLine {
   bool client_gone = false;
   std::int64_t total_us = 0;
   std::int64_t reserve_us = 0;
+  std::int64_t upstream_after_us = 0;  // when it began, since the request did
   std::int64_t upstream_us = 0;
   std::int64_t settle_us = 0;
 };
@@ -55,13 +61,21 @@ class Log {
   void append_request(std::string& out, const RequestLine& line) const;
   void write(std::string_view lines);
 
- private:
-  void begin(std::string& out, LogLevel level, std::string_view event) const;
+  // Where requests go as spans; null: nowhere. Set before the first request, and outlives the last.
+  void set_spans(SpanExporter* spans) { spans_ = spans; }
+  SpanExporter* spans() const { return spans_; }
 
+  // The same, live and always as JSON, for whoever listens.
+  EventFeed& feed() { return feed_; }
+  static Event request_event(const RequestLine& line);
+
+ private:
   LogFormat format_;
   std::atomic<LogLevel> level_;
   int fd_;
   std::mutex mutex_;
+  EventFeed feed_;
+  SpanExporter* spans_ = nullptr;
 };
 
 // One loop's request lines.
@@ -70,6 +84,8 @@ class RequestLog final : private http::Loop::RoundEnd {
   RequestLog(http::Loop& loop, Log& log) : log_(log) { loop.add_round_end(*this); }
 
   void request(const RequestLine& line);
+  void request(const RequestLine& line, const Trace& trace);  // also as a span, if it is sampled
+  void begin_spans(Trace& trace) const;                       // where spans are wanted at all
   void flush() { on_round_end(); }
 
  private:
@@ -77,6 +93,7 @@ class RequestLog final : private http::Loop::RoundEnd {
 
   Log& log_;
   std::string lines_;
+  std::vector<Event> events_;
 };
 
 }  // namespace oncekey::gateway

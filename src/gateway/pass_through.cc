@@ -22,6 +22,7 @@ class PassThrough {
     std::optional<std::string_view> sent;
     if (traceparent) sent = traceparent->value;
     trace_ = keep_or_start_trace(sent);
+    context.requests.begin_spans(trace_);
   }
 
   http::Task<void> run() {
@@ -227,7 +228,7 @@ class PassThrough {
     line.client_gone = !exchange_.client_reachable();
     line.total_us = steady_now_us() - started_us_;
     context_.metrics.request(line.decision, line.status, to_seconds(line.total_us));
-    context_.requests.request(line);
+    context_.requests.request(line, trace_);
   }
 
   const Context& context_;

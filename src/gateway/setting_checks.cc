@@ -99,6 +99,14 @@ Problem check_address(std::string_view text) {
   return problem(wrong, "an address and a port, such as \"127.0.0.1:8080\"");
 }
 
+Problem check_collector(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const auto destination = http::parse_destination(text);
+  if (destination) return std::nullopt;
+  return problem(quoted(text) + " is not a collector: " + destination.error(),
+                 "\"http://127.0.0.1:4318/v1/traces\"");
+}
+
 Problem check_upstream(std::string_view text) {
   const bool secure = text.starts_with("https://");
   if (!secure && !text.starts_with("http://")) {

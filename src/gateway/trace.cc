@@ -46,8 +46,12 @@ bool is_traceparent(std::string_view text) {
 }  // namespace
 
 Trace keep_or_start_trace(std::optional<std::string_view> traceparent) {
-  if (traceparent && is_traceparent(*traceparent)) return Trace{std::string(*traceparent)};
   Trace trace;
+  if (traceparent && is_traceparent(*traceparent)) {
+    trace.traceparent = *traceparent;
+    trace.continued = true;
+    return trace;
+  }
   trace.traceparent.reserve(55);
   trace.traceparent.append("00-");
   append_hex(trace.traceparent, random_bits() | 1, 16);
@@ -56,6 +60,23 @@ Trace keep_or_start_trace(std::optional<std::string_view> traceparent) {
   append_hex(trace.traceparent, random_bits() | 1, 16);
   trace.traceparent.append("-01");
   return trace;
+}
+
+void begin_spans(Trace& trace, int percent) {
+  constexpr std::size_t flag_digit = 54;
+  if (trace.continued) {
+    trace.parent_id = trace.upstream_span_id();
+    const char flags = trace.traceparent[flag_digit];
+    trace.sampled = (flags <= '9' ? flags - '0' : flags - 'a' + 10) % 2 == 1;
+  } else {
+    trace.sampled = static_cast<int>(random_bits() % 100) < percent;
+  }
+  append_hex(trace.span_id, random_bits() | 1, 16);
+  // Of a later version only what this one knows is carried on.
+  std::string mine = "00-" + std::string(trace.trace_id()) + "-";
+  append_hex(mine, random_bits() | 1, 16);
+  mine += trace.sampled ? "-01" : "-00";
+  trace.traceparent = std::move(mine);
 }
 
 std::string random_uuid() {
