@@ -52,6 +52,8 @@ TEST(Address, UrlGivesWhereToConnectAndWhatToPrefix) {
       {"http://api/v1/x//", "api:80", "api", "/v1/x"},
       {"http://[::1]", "[::1]:80", "[::1]", ""},
       {"http://[::1]:9/b", "[::1]:9", "[::1]:9", "/b"},
+      {"https://api/v1", "api:443", "api", "/v1"},
+      {"https://api:8443", "api:8443", "api:8443", ""},
   };
   for (const UrlCase& expected : cases) {
     auto parsed = parse_http_url(expected.url);
@@ -62,9 +64,9 @@ TEST(Address, UrlGivesWhereToConnectAndWhatToPrefix) {
   }
 }
 
-TEST(Address, UrlsThatAreNotPlainHttpAreRefused) {
+TEST(Address, UrlsThatAreNotHttpAreRefused) {
   for (std::string_view url :
-       {"", "api:8080", "https://api", "HTTP//api", "http://", "http:///x", "http://user@api",
+       {"", "api:8080", "https://", "HTTP//api", "http://", "http:///x", "http://user@api",
         "http://api/x?y", "http://api/x#y", "http://api/a b", "http://api?x=1", "http://a b"}) {
     EXPECT_FALSE(parse_http_url(url).ok()) << url;
   }

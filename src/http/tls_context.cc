@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -24,14 +25,16 @@ constexpr unsigned char session_id_context[] = "oncekey";
 std::string last_error() {
   const unsigned long code = ERR_peek_last_error();
   const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  if (code != 0 && ERR_SYSTEM_ERROR(code)) reason = std::strerror(ERR_GET_REASON(code));
   std::string text = reason ? reason : "it cannot be read";
   ERR_clear_error();
   return text;
 }
 
 std::string wrong(const char* setting, const std::string& file) {
-  return std::string(setting) + " \"" + file + "\": " + last_error();
+  const std::string place = std::string(setting) + " \"" + file + "\": ";
+  const std::string reason = last_error();
+  if (::access(file.c_str(), R_OK) != 0) return place + std::strerror(errno);
+  return place + reason;
 }
 
 TlsContext new_context(const SSL_METHOD* method, TlsVersion min_version) {
