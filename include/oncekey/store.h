@@ -12,6 +12,8 @@
 //        │                ▼      │
 //        └────── failed_retryable ◄── resolve not executed
 //
+// Evict, by which an operator forgets a key, leads from every state but in_progress to (gone).
+//
 // A reserve that meets in_progress, completed, unknown or expired changes nothing; one with another
 // fingerprint is refused in every state. in_progress and unknown never expire. The rules themselves
 // are the pure functions in src/boundary/decide.h; tests/contract holds every engine to them.
@@ -127,8 +129,25 @@ struct Resolve {  // reconciliation or an operator settles an unknown record
   // What was found out is true of this hold only: a retry may have run since. 0: of whatever is
   // unknown now.
   Fence fence = 0;
+  std::string by;      // who decided, for the record's history
+  std::string reason;  // empty: what the verdict says
 
   SettleOutcome outcome;  // StaleFence: the record was not unknown, or not under this fence
+};
+
+struct Evicted {
+  Record before;  // without its answer
+};
+using EvictOutcome = std::variant<Unavailable, Evicted, StaleFence>;
+
+// An operator has a key forgotten: the next reserve executes, as if it had never been used. Never
+// done to what is in progress. Caches may replay an evicted answer for a while: docs/stores.md.
+struct Evict {
+  RecordId id;
+  Fence fence = 0;            // only what is under this fence; 0: whatever is there
+  bool even_unknown = false;  // it may have been executed, and will be executed again
+
+  EvictOutcome outcome;  // StaleFence: nothing was removed, because of the state or the fence
 };
 
 struct Get {
@@ -158,7 +177,7 @@ struct Reap {  // removes what is past its retention, or turns it into a tombsto
   std::variant<Unavailable, std::size_t> outcome;
 };
 
-using Operation = std::variant<Reserve, Settle, Heartbeat, Resolve, Get, List, Sweep, Reap>;
+using Operation = std::variant<Reserve, Settle, Heartbeat, Resolve, Get, List, Sweep, Reap, Evict>;
 
 struct EngineStats {
   std::uint64_t in_progress = 0;

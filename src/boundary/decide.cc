@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "boundary/history.h"
 #include "oncekey/assert.h"
 
 namespace oncekey {
@@ -27,6 +28,8 @@ Record begin(const Record* failed, const Reserve& reserve, TimestampMs now, Fenc
     record.created_at = failed->created_at;
     record.recovery_point = failed->recovery_point;
     record.last_error = failed->last_error;
+    record.history = history_before(*failed);
+    note(record, now, record.owner, "");
   }
   return record;
 }
@@ -90,8 +93,10 @@ StaleFence stale(const Record* current, TimestampMs now) {
 
 Record given_up(Record record, TimestampMs now, Fence fence, std::string_view why) {
   ONCEKEY_ASSERT(record.state == State::in_progress && fence != record.fence);
+  record.history = history_before(record);
   become(record, SettleUnknown{.error = std::string(why), .reconcile_in_ms = 0}, now);
   record.fence = fence;
+  note(record, now, "", why);
   return record;
 }
 
@@ -159,6 +164,11 @@ SettleDecision decide_settle(const Record* current, const Settle& settle, Timest
   }
   if (current->state == State::in_progress) {
     Record next = settled(*current, settle.verdict, now);
+    // A completed record says by itself when and by whom.
+    if (next.state != State::completed) {
+      next.history = history_before(*current);
+      note(next, now, next.owner, next.last_error);
+    }
     const Settled outcome = settled_outcome(next);
     return {outcome, std::move(next)};
   }
@@ -185,8 +195,24 @@ SettleDecision decide_resolve(const Record* current, const Resolve& resolve, Tim
   }
   Record next = settled(*current, resolve.verdict, now);
   next.fence = fence;
+  if (next.state != State::unknown) {
+    next.history = history_before(*current);
+    note(next, now, resolve.by, resolve.reason.empty() ? next.last_error : resolve.reason);
+  }
   const Settled outcome = settled_outcome(next);
   return {outcome, std::move(next)};
+}
+
+EvictDecision decide_evict(const Record* current, const Evict& evict, TimestampMs now) {
+  if (current == nullptr || is_gone(*current, now)) return {StaleFence{}, false};
+  const bool other_hold = evict.fence != 0 && current->fence != evict.fence;
+  const bool held = current->state == State::in_progress ||
+                    (current->state == State::unknown && !evict.even_unknown);
+  if (other_hold || held) return {stale(current, now), false};
+  Evicted evicted{*current};
+  age(evicted.before, now);
+  evicted.before.response = nullptr;
+  return {std::move(evicted), true};
 }
 
 std::optional<Record> decide_sweep(const Record& current, TimestampMs now, Fence fence) {
@@ -201,6 +227,7 @@ Record orphaned(Record record, TimestampMs now, Fence fence) {
 std::optional<Record> withdrawn(Record record, TimestampMs now) {
   ONCEKEY_ASSERT(record.state == State::in_progress);
   if (record.attempt == 1) return {};
+  forget_reserve(record);
   --record.attempt;
   become(record, SettleFailed{record.last_error}, now);
   return record;

@@ -44,6 +44,13 @@ SettleDecision decide_heartbeat(const Record* current, const Heartbeat& heartbea
 SettleDecision decide_resolve(const Record* current, const Resolve& resolve, TimestampMs now,
                               Fence fence);
 
+struct EvictDecision {
+  EvictOutcome outcome;
+  bool remove = false;
+};
+
+EvictDecision decide_evict(const Record* current, const Evict& evict, TimestampMs now);
+
 // in_progress past its lease becomes unknown under a new fence; anything else: empty.
 std::optional<Record> decide_sweep(const Record& current, TimestampMs now, Fence fence);
 

@@ -67,6 +67,14 @@ struct Execution {
     sweep.outcome = std::move(swept);
   }
 
+  void operator()(Evict& evict) const {
+    const auto current = records.find(evict.id, now);
+    if (!current) return refuse_with(evict, current.error());
+    EvictDecision decision = decide_evict(*current, evict, now);
+    if (decision.remove) records.remove(std::get<Evicted>(decision.outcome).before);
+    evict.outcome = std::move(decision.outcome);
+  }
+
   void operator()(Reap& reap) const { reap.outcome = records.reap(now, reap.limit); }
 
  private:

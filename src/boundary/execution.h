@@ -27,6 +27,9 @@ class Records {
   // The lease in a stored in_progress record changes, and nothing else.
   virtual void extend(Record record) { store(std::move(record)); }
 
+  // What was found is no more, in whatever state it is.
+  virtual void remove(const Record& record) = 0;
+
   // A fence that no record has had.
   virtual Fence next_fence() = 0;
 

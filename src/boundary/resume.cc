@@ -1,5 +1,6 @@
 #include "boundary/resume.h"
 
+#include "boundary/history.h"
 #include "oncekey/assert.h"
 
 namespace oncekey {
@@ -17,6 +18,8 @@ std::optional<Record> decide_resume(const Record* current, DurationMs lease_ms,
   next.owner = owner;
   next.locked_until = now + lease_ms;
   next.expires_at = 0;
+  next.history = history_before(*current);
+  note(next, now, owner, stalled ? "the lease ran out" : "");
   return next;
 }
 

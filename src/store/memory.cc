@@ -48,6 +48,11 @@ void MemoryEngine::store(Record record) {
   }
 }
 
+void MemoryEngine::remove(const Record& record) {
+  open_.erase(record.id);
+  settled_.erase(record.id);
+}
+
 std::vector<RecordId> MemoryEngine::leases_over(TimestampMs now, std::size_t limit) {
   return open_.leases_over(now, limit);
 }

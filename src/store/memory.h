@@ -20,6 +20,7 @@ class MemoryEngine : public Engine, private Records {
  private:
   Result<const Record*, std::string> find(const RecordId& id, TimestampMs now) override;
   void store(Record record) override;
+  void remove(const Record& record) override;
   Fence next_fence() override { return ++last_fence_; }
   std::vector<RecordId> leases_over(TimestampMs now, std::size_t limit) override;
   Result<std::vector<Record>, std::string> list(const List& request, TimestampMs now) override;

@@ -369,6 +369,7 @@ void PostgresEngine::apply_alone(Operation& operation, Deadline deadline) {
   if (auto* list = std::get_if<List>(&operation)) execute(*list, deadline);
   if (auto* sweep = std::get_if<Sweep>(&operation)) execute(*sweep, deadline);
   if (auto* reap = std::get_if<Reap>(&operation)) execute(*reap, deadline);
+  if (auto* evict = std::get_if<Evict>(&operation)) execute(*evict, deadline);
 }
 
 void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {

@@ -63,6 +63,7 @@ class PostgresEngine final : public Engine {
   void execute(List& list, Deadline deadline);
   void execute(Sweep& sweep, Deadline deadline);
   void execute(Reap& reap, Deadline deadline);
+  void execute(Evict& evict, Deadline deadline);
 
   // Sends until there is an answer or no time is left. Sets `in_doubt` when the server may have
   // done it all the same.

@@ -1,4 +1,5 @@
-// What operators ask of the PostgreSQL engine: pages of records, and counts.
+// What operators ask of the PostgreSQL engine: pages of records, counts, and that a key is
+// forgotten.
 #include <algorithm>
 
 #include "boundary/decide.h"
@@ -77,6 +78,34 @@ void PostgresEngine::execute(List& list, Deadline deadline) {
     page.push_back(std::move(record));
   }
   list.outcome = std::move(page);
+}
+
+void PostgresEngine::execute(Evict& evict, Deadline deadline) {
+  PostgresParameters parameters;
+  parameters.text(to_postgres_text(evict.id.scope));
+  parameters.text(to_postgres_text(evict.id.key));
+  parameters.integer(static_cast<std::int64_t>(evict.fence));
+  parameters.text(evict.even_unknown ? "yes" : "no");
+  static const std::string sql =
+      std::string("SELECT o.done, o.moment, ") + postgres_record_columns +
+      " FROM oncekey.evict_one($1, $2, $3, $4::text::boolean) o, LATERAL (SELECT (o.record).*) r";
+  auto rows = call("oncekey_evict", sql, parameters, deadline);
+  if (!rows) {
+    evict.outcome = Unavailable{reason_of(rows.error())};
+    return;
+  }
+  if (rows->is_null(0, 2)) {
+    evict.outcome = StaleFence{};
+    return;
+  }
+  const Record record = record_from(*rows, 0, 2);
+  EvictDecision decision = decide_evict(&record, evict, rows->timestamp(0, 1));
+  if (decision.remove != rows->boolean(0, 0)) {
+    evict.outcome = Unavailable{"PostgreSQL and this build disagree about a record"};
+    return;
+  }
+  if (decision.remove) ++commits_;
+  evict.outcome = std::move(decision.outcome);
 }
 
 EngineStats PostgresEngine::stats() const {

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "boundary/history.h"
 #include "oncekey/assert.h"
 #include "store/bytes.h"
 
 namespace oncekey::store {
 namespace {
 
+// A record without history is written as earlier builds wrote every record.
 constexpr std::uint8_t layout = 1;
+constexpr std::uint8_t layout_with_history = 2;
 
 constexpr char escaped = '\0';
 constexpr char escaped_zero = '\xff';
@@ -51,6 +54,25 @@ void read_words(ByteReader& in, Record& record) {
   record.owner = in.text();
   record.recovery_point = in.text();
   record.last_error = in.text();
+}
+
+std::uint8_t layout_of(const Record& record) {
+  return record.history.empty() ? layout : layout_with_history;
+}
+
+bool is_known(std::uint8_t number) {
+  return number == layout || number == layout_with_history;
+}
+
+void append_past(ByteWriter& out, const Record& record) {
+  if (!record.history.empty()) out.text(encode_history(record.history));
+}
+
+bool read_past(ByteReader& in, std::uint8_t number, Record& record) {
+  if (number != layout_with_history) return true;
+  auto history = decode_history(in.text());
+  if (history) record.history = std::move(*history);
+  return history.has_value();
 }
 
 void append_response(ByteWriter& out, const StoredResponse& response) {
@@ -116,7 +138,7 @@ std::optional<RecordId> decode_id(std::string_view bytes) {
 
 void append_open(std::string& out, const Record& record) {
   ByteWriter writer(out);
-  writer.byte(layout);
+  writer.byte(layout_of(record));
   writer.byte(static_cast<std::uint8_t>(record.state));
   writer.text(record.id.scope);
   writer.text(record.id.key);
@@ -130,11 +152,13 @@ void append_open(std::string& out, const Record& record) {
   writer.number(unsigned_of(record.reconcile_after));
   writer.number(unsigned_of(record.expires_at));
   append_words(writer, record);
+  append_past(writer, record);
 }
 
 std::optional<Record> decode_open(std::string_view bytes) {
   ByteReader in(bytes);
-  if (in.byte() != layout) return {};
+  const std::uint8_t number = in.byte();
+  if (!is_known(number)) return {};
   Record record;
   record.state = static_cast<State>(in.byte());
   record.id.scope = in.text();
@@ -149,6 +173,7 @@ std::optional<Record> decode_open(std::string_view bytes) {
   record.reconcile_after = time_of(in);
   record.expires_at = time_of(in);
   read_words(in, record);
+  if (!read_past(in, number, record)) return {};
   const bool open = record.state == State::in_progress || record.state == State::failed_retryable ||
                     record.state == State::unknown;
   if (!in.ok() || !in.at_end() || !open) return {};
@@ -158,7 +183,7 @@ std::optional<Record> decode_open(std::string_view bytes) {
 void append_completed(std::string& out, const Record& record) {
   ONCEKEY_ASSERT(record.state == State::completed);
   ByteWriter writer(out);
-  writer.byte(layout);
+  writer.byte(layout_of(record));
   writer.number(unsigned_of(record.completed_at));
   writer.number(unsigned_of(record.expires_at - record.completed_at));
   writer.number(unsigned_of(record.tombstone_ms));
@@ -168,13 +193,15 @@ void append_completed(std::string& out, const Record& record) {
   writer.number(unsigned_of(record.retention_ms));
   writer.number(unsigned_of(std::max<TimestampMs>(0, record.completed_at - record.created_at)));
   append_words(writer, record);
+  append_past(writer, record);
   writer.byte(record.response == nullptr ? 0 : 1);
   if (record.response != nullptr) append_response(writer, *record.response);
 }
 
 std::optional<Record> decode_completed(std::string_view bytes) {
   ByteReader in(bytes);
-  if (in.byte() != layout) return {};
+  const std::uint8_t number = in.byte();
+  if (!is_known(number)) return {};
   Record record;
   record.state = State::completed;
   record.completed_at = time_of(in);
@@ -186,6 +213,7 @@ std::optional<Record> decode_completed(std::string_view bytes) {
   record.retention_ms = time_of(in);
   record.created_at = record.completed_at - time_of(in);
   read_words(in, record);
+  if (!read_past(in, number, record)) return {};
   if (in.byte() != 0) record.response = read_response(in);
   if (!in.ok() || !in.at_end()) return {};
   return record;
@@ -228,7 +256,7 @@ std::shared_ptr<const StoredResponse> decode_response(std::string_view bytes) {
 
 std::optional<TimestampMs> completed_expiry(std::string_view bytes) {
   ByteReader in(bytes);
-  if (in.byte() != layout) return {};
+  if (!is_known(in.byte())) return {};
   const TimestampMs completed_at = time_of(in);
   const TimestampMs expires_at = completed_at + time_of(in);
   if (!in.ok()) return {};

@@ -18,6 +18,7 @@ const RecordId* id_of(const Operation& operation) {
     const RecordId* operator()(const Resolve& op) const { return &op.id; }
     const RecordId* operator()(const Heartbeat& op) const { return &op.id; }
     const RecordId* operator()(const Get& op) const { return &op.id; }
+    const RecordId* operator()(const Evict& op) const { return &op.id; }
     const RecordId* operator()(const List&) const { return nullptr; }
     const RecordId* operator()(const Sweep&) const { return nullptr; }
     const RecordId* operator()(const Reap&) const { return nullptr; }
@@ -65,6 +66,7 @@ RedisCommand RedisEngine::Request::command() const {
     void operator()(const Resolve& op) const { request.ask(command, op); }
     void operator()(const Heartbeat& op) const { request.ask(command, op); }
     void operator()(const Get& op) const { request.ask(command, op); }
+    void operator()(const Evict& op) const { request.ask(command, op); }
     void operator()(const List&) const {}
     void operator()(const Sweep&) const {}
     void operator()(const Reap&) const {}
@@ -142,6 +144,13 @@ void RedisEngine::Request::ask(RedisCommand& command, const Get&) const {
   command.word("1");
 }
 
+void RedisEngine::Request::ask(RedisCommand& command, const Evict& evict) const {
+  command = engine_.command_of(engine_.scripts_.evict, *partition_);
+  begin(command, {partition_->unknown, partition_->failed, partition_->due});
+  command.word(evict.fence == 0 ? std::string() : redis_fence(evict.fence));
+  command.word(evict.even_unknown ? "1" : "0");
+}
+
 void RedisEngine::Request::understand(const RedisCommand& answered) {
   if (!answered.is_good()) {
     refuse(operation_, "Redis: " + answered.trouble);
@@ -157,6 +166,7 @@ void RedisEngine::Request::understand(const RedisCommand& answered) {
     void operator()(Resolve& op) const { request.understand(answered, op); }
     void operator()(Heartbeat& op) const { request.understand(answered, op); }
     void operator()(Get& op) const { request.understand(answered, op); }
+    void operator()(Evict& op) const { request.understand(answered, op); }
     void operator()(List&) const {}
     void operator()(Sweep&) const {}
     void operator()(Reap&) const {}
@@ -287,6 +297,24 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Get& get) {
   if (found->record && is_gone(*found->record, found->now)) found->record.reset();
   if (found->record) age(*found->record, found->now);
   get.outcome = std::move(found->record);
+}
+
+void RedisEngine::Request::understand(const RedisCommand& answered, Evict& evict) {
+  const RedisValue reply = answered.reply.value();
+  const auto found = unchanged(reply[1], reply[2], *id_);
+  if (!found) {
+    evict.outcome = Unavailable{not_understood};
+    return;
+  }
+  EvictDecision decision =
+      decide_evict(found->record ? &*found->record : nullptr, evict, found->now);
+  if (decision.remove != was_changed(reply)) {
+    evict.outcome = Unavailable{not_understood};
+  } else if (decision.remove && !is_replicated(answered)) {
+    evict.outcome = Unavailable{not_replicated(answered)};
+  } else {
+    evict.outcome = std::move(decision.outcome);
+  }
 }
 
 bool RedisEngine::Request::is_replicated(const RedisCommand& answered) const {

@@ -31,6 +31,7 @@ class RedisEngine::Request {
   void ask(RedisCommand& command, const Resolve& resolve) const;
   void ask(RedisCommand& command, const Heartbeat& heartbeat) const;
   void ask(RedisCommand& command, const Get& get) const;
+  void ask(RedisCommand& command, const Evict& evict) const;
 
   void understand(const RedisCommand& answered, Reserve& reserve);
   void taken(const RedisCommand& answered, Reserve& reserve, std::uint32_t attempt,
@@ -40,6 +41,7 @@ class RedisEngine::Request {
   void understand(const RedisCommand& answered, Resolve& resolve);
   void understand(const RedisCommand& answered, Heartbeat& heartbeat);
   void understand(const RedisCommand& answered, Get& get);
+  void understand(const RedisCommand& answered, Evict& evict);
   template <class Op, class Decide>
   void understand_change(const RedisCommand& answered, RedisValue reply, Op& operation,
                          const Decide& decide);

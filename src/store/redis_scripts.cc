@@ -5,6 +5,7 @@
 #include "oncekey/assert.h"
 #include "store/lua/caller_clock_lua.h"
 #include "store/lua/due_lua.h"
+#include "store/lua/evict_lua.h"
 #include "store/lua/get_lua.h"
 #include "store/lua/heartbeat_lua.h"
 #include "store/lua/held_lua.h"
@@ -63,6 +64,7 @@ RedisScripts::RedisScripts(Clock clock) {
   reserve_many = script(9, "reserve_many", start + std::string(reserve_many_lua));
   settle_many = script(10, "settle_many", start + std::string(settle_many_lua));
   held = script(11, "held", start + std::string(held_lua));
+  evict = script(12, "evict", start + std::string(evict_lua));
 }
 
 }  // namespace oncekey::store

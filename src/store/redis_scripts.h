@@ -25,6 +25,7 @@ struct RedisScripts {
   RedisScript reserve_many;
   RedisScript settle_many;
   RedisScript held;
+  RedisScript evict;
 };
 
 }  // namespace oncekey::store

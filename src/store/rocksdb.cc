@@ -85,7 +85,7 @@ Result<const Record*, std::string> RocksEngine::find_settled(const RecordId& id)
     if (!record) return std::string("a settled record cannot be read");
     found_ = std::move(*record);
     found_.id = id;
-    return &found_;
+    return evictions_.has(found_) ? nullptr : &found_;
   }
   if (status.IsNotFound() && remembers_) {
     value.Reset();
@@ -95,7 +95,7 @@ Result<const Record*, std::string> RocksEngine::find_settled(const RecordId& id)
       if (!tombstone) return std::string("a tombstone cannot be read");
       found_ = std::move(tombstone->record);
       found_.id = id;
-      return &found_;
+      return evictions_.has(found_) ? nullptr : &found_;
     }
   }
   if (status.IsNotFound()) return nullptr;
@@ -138,6 +138,13 @@ void RocksEngine::extend(Record record) {
   ONCEKEY_ASSERT(entry != nullptr);
   const std::uint64_t serial = entry->serial;
   open_.put(std::move(record), serial);
+}
+
+void RocksEngine::remove(const Record& record) {
+  if (record.state == State::completed || record.state == State::expired) {
+    evictions_.add(record, write_, database_->meta());
+  }
+  erase(record.id);
 }
 
 void RocksEngine::erase(const RecordId& id) {

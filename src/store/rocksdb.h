@@ -27,6 +27,7 @@
 #include "store/look_ahead.h"
 #include "store/open_work.h"
 #include "store/rocksdb_database.h"
+#include "store/rocksdb_evictions.h"
 
 namespace oncekey::store {
 
@@ -57,6 +58,7 @@ class RocksEngine : public Engine, private Records {
   Result<const Record*, std::string> find(const RecordId& id, TimestampMs now) override;
   void store(Record record) override;
   void extend(Record record) override;
+  void remove(const Record& record) override;
   Fence next_fence() override { return next_serial(); }
   std::vector<RecordId> leases_over(TimestampMs now, std::size_t limit) override;
   Result<std::vector<Record>, std::string> list(const List& request, TimestampMs now) override;
@@ -95,6 +97,7 @@ class RocksEngine : public Engine, private Records {
   std::uint64_t last_serial_ = 0;
   std::uint64_t batch_start_ = 0;  // everything above was handed out in this batch
   bool epoch_changed_ = false;
+  Evictions evictions_;
   bool remembers_ = false;  // any tombstone may exist
 
   LookAhead ahead_;

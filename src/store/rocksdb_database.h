@@ -15,7 +15,7 @@ namespace oncekey::store {
 class Database {
  public:
   // What this build writes, and the newest it can read.
-  static constexpr std::uint64_t format_version = 1;
+  static constexpr std::uint64_t format_version = 2;
 
   // `env` must outlive the database; null: the machine's own files. The error is a sentence for
   // operators.

@@ -62,6 +62,7 @@ void RocksEngine::list_settled(const List& request, TimestampMs now, std::size_t
   std::size_t taken = 0;
   const auto take = [&](RecordId id, Record record) {
     record.id = std::move(id);
+    if (evictions_.has(record)) return true;
     record.response = nullptr;
     found.push_back(std::move(record));
     return ++taken < limit;
@@ -96,6 +97,7 @@ std::size_t RocksEngine::reap(TimestampMs now, std::size_t limit) {
   rocksdb::DB& db = database_->db();
   reaped += settled_files_.drop(db, *database_->settled(), now, files_dropped_max);
   reaped += remembered_files_.drop(db, *database_->remembered(), now, files_dropped_max);
+  evictions_.drop(now, write_, database_->meta());
   flush_by_age(now);
   estimate_settled();
   return reaped;

@@ -82,7 +82,7 @@ std::string RocksEngine::load(OpenWork& open) {
   at.reset(db.NewIterator(rocksdb::ReadOptions(), database_->remembered()));
   at->SeekToFirst();
   remembers_ = at->Valid() || !at->status().ok();
-  return "";
+  return evictions_.load(db, database_->meta());
 }
 
 // This process is the only owner, so whatever was in progress has lost its worker.

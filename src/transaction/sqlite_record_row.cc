@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "boundary/header_list.h"
+#include "boundary/history.h"
 #include "oncekey/assert.h"
 
 namespace oncekey::transaction {
@@ -55,6 +56,9 @@ void read_record(const Statement::Rows& row, Record& record) {
   record.owner = row.bytes(12);
   record.recovery_point = row.bytes(13);
   record.last_error = row.bytes(14);
+  auto history = decode_history(row.bytes(15));
+  if (!history) throw_damaged();
+  record.history = std::move(*history);
 }
 
 std::shared_ptr<const StoredResponse> read_response(const Statement::Rows& row, int column) {

@@ -11,8 +11,9 @@ namespace oncekey::transaction {
 // What read_record() expects at the beginning of a row.
 inline constexpr std::string_view record_columns =
     "state, due_at, fence, attempt, retention_ms, tombstone_ms, created_at, completed_at,"
-    " fingerprint_version, fingerprint, method, path, owner, recovery_point, last_error";
-inline constexpr int record_column_count = 15;
+    " fingerprint_version, fingerprint, method, path, owner, recovery_point, last_error,"
+    " history";
+inline constexpr int record_column_count = 16;
 
 // What read_response() expects, at the column it is given.
 inline constexpr std::string_view response_columns =

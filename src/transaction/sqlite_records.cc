@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "boundary/header_list.h"
+#include "boundary/history.h"
 #include "oncekey/assert.h"
 #include "transaction/sqlite_record_row.h"
 
@@ -26,7 +27,8 @@ constexpr const char* update_sql =
     " retention_ms = ?5, tombstone_ms = ?6, created_at = ?7, completed_at = ?8,"
     " fingerprint_version = ?9, fingerprint = ?10, method = ?11, path = ?12, owner = ?13,"
     " recovery_point = ?14, last_error = ?15, response_status = ?16, response_schema = ?17,"
-    " response_encoding = ?18, response_headers = ?19, response_body = ?20 WHERE rowid = ?21";
+    " response_encoding = ?18, response_headers = ?19, response_body = ?20, history = ?21"
+    " WHERE rowid = ?22";
 
 // Named, because statements keep no copies of what is bound to them.
 struct Bound {
@@ -112,7 +114,7 @@ void SqliteRecords::store(Record record) {
 }
 
 void SqliteRecords::insert(const Record& record) {
-  ONCEKEY_ASSERT(record.response == nullptr);
+  ONCEKEY_ASSERT(record.response == nullptr && record.history.empty());
   const Bound bound(record);
   insert_.run(bound.state, bound.due, bound.fence, bound.attempt, record.retention_ms,
               record.tombstone_ms, record.created_at, record.completed_at,
@@ -124,11 +126,13 @@ void SqliteRecords::insert(const Record& record) {
 
 void SqliteRecords::update(const Record& record) {
   const Bound bound(record);
+  const std::string history = encode_history(record.history);
   const auto run = [&](const auto&... answer) {
     update_.run(bound.state, bound.due, bound.fence, bound.attempt, record.retention_ms,
                 record.tombstone_ms, record.created_at, record.completed_at,
                 bound.fingerprint_version, bound.fingerprint, record.method, record.path,
-                record.owner, record.recovery_point, record.last_error, answer..., found_row_);
+                record.owner, record.recovery_point, record.last_error, answer..., Blob{history},
+                found_row_);
   };
   if (record.response == nullptr) return run(nullptr, nullptr, nullptr, nullptr, nullptr);
   const StoredResponse& response = *record.response;
@@ -140,6 +144,11 @@ void SqliteRecords::update(const Record& record) {
 void SqliteRecords::extend(Record record) {
   ONCEKEY_ASSERT(record.id == asked_for_ && found_row_ != 0);
   extend_.run(record.locked_until, found_row_);
+}
+
+void SqliteRecords::remove(const Record& record) {
+  ONCEKEY_ASSERT(record.id == asked_for_);
+  erase_found();
 }
 
 void SqliteRecords::erase_found() {

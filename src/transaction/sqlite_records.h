@@ -22,6 +22,7 @@ class SqliteRecords : public Records {
   // `record` has the id that was last found, or not found.
   void store(Record record) override;
   void extend(Record record) override;
+  void remove(const Record& record) override;
   Fence next_fence() override { return fences_.next(); }
 
   // A workflow whose lease ran out is not among them: it is resumed.
