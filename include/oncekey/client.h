@@ -43,6 +43,7 @@ struct ClientOptions {
   std::size_t answer_size_max = 16 << 20;  // a longer body is cut, and marked
   std::string key_header = "Idempotency-Key";
   bool quoted_key = false;      // "abc" instead of abc, for servers that are strict about RFC 8941
+  std::string ca_file;          // PEM: whom https:// trusts; "": whom the system trusts
   KeyFile* key_file = nullptr;  // keeps the keys of operations that have a name; must outlive it
   // False: the caller removes a settled operation from the key file, once its answer is safe.
   bool forget_settled = true;
@@ -115,7 +116,7 @@ using ClientResult = std::variant<Finished, GaveUp>;
 // Blocks; several threads may use one.
 class Client {
  public:
-  // http://host[:port][/base]. A URL that is not one is reported by run().
+  // http://host[:port][/base], or https://. A URL that is not one is reported by run().
   explicit Client(std::string base_url, ClientOptions options = {},
                   ClientSurroundings surroundings = ClientSurroundings::real());
 

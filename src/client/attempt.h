@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <variant>
 
 #include "http/address.h"
+#include "http/tls_context.h"
 #include "oncekey/client.h"
 
 namespace oncekey::client {
@@ -25,6 +27,7 @@ struct Attempt {
   const std::string& bytes;  // the whole request
   DurationMs timeout_ms;     // without the look-up of a name, which the system bounds
   std::size_t answer_size_max;
+  std::shared_ptr<const http::ClientTls> tls = nullptr;  // for https; null: whom the system trusts
 };
 
 AttemptOutcome perform(const Attempt& attempt, const std::stop_token& stop);

@@ -46,6 +46,12 @@ class Run {
   ClientResult to_the_end(const std::string& base_url) {
     const auto url = http::parse_http_url(base_url);
     if (!url) return give_up(GaveUp::Why::invalid, url.error());
+    std::shared_ptr<const http::ClientTls> tls;
+    if (url->secure) {
+      const auto opened = http::ClientTls::open({.ca = options_.ca_file});
+      if (!opened) return give_up(GaveUp::Why::invalid, "ca_file: " + opened.error());
+      tls = *opened;
+    }
     key_ = operation_.key.empty() ? client::random_key() : operation_.key;
     // Looked at before a key is kept for what can never be sent, and again with the key that was
     // kept.
@@ -60,7 +66,7 @@ class Run {
       ++attempts_;
       const DurationMs timeout = std::min(options_.attempt_timeout_ms, time_left());
       auto outcome = client::perform(
-          {*url, operation_.method, text, timeout, options_.answer_size_max}, stop_);
+          {*url, operation_.method, text, timeout, options_.answer_size_max, tls}, stop_);
       if (auto ended = take(std::move(outcome))) return *ended;
       if (auto ended = pause()) return *ended;
     }

@@ -83,7 +83,9 @@ TEST(Place, IsReadFromAUrl) {
   EXPECT_TRUE(parse_place("http://[::1]:8080/")->local());
   EXPECT_FALSE(parse_place("http://127.example.com/")->local());
   EXPECT_FALSE(parse_place("http://localhost.example.com/")->local());
-  EXPECT_FALSE(parse_place("https://localhost/"));
+  EXPECT_TRUE(parse_place("https://localhost/")->server.secure);
+  EXPECT_TRUE(parse_place("https://localhost/")->local());
+  EXPECT_FALSE(parse_place("ftp://localhost/"));
   EXPECT_FALSE(parse_place("localhost/"));
 }
 

@@ -11,15 +11,11 @@ bool Place::local() const {
 }
 
 Result<Place, std::string> parse_place(std::string_view url) {
-  constexpr std::string_view scheme = "http://";
-  if (url.starts_with("https://")) {
-    return std::string(
-        "https:// is not supported: oncekey speaks no TLS. Verify the address behind the TLS "
-        "proxy, "
-        "or put a local one that speaks TLS to the API (such as stunnel) in between");
+  const std::size_t scheme = url.starts_with("https://") ? 8 : 7;
+  if (scheme == 7 && !url.starts_with("http://")) {
+    return std::string("a URL begins with http:// or https://");
   }
-  if (!url.starts_with(scheme)) return std::string("a URL begins with http://");
-  const std::size_t end = url.find_first_of("/?#", scheme.size());
+  const std::size_t end = url.find_first_of("/?#", scheme);
   auto server = http::parse_http_url(url.substr(0, end));
   if (!server) return server.error();
   Place place{std::move(*server), "/"};

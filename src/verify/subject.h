@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "http/address.h"
+#include "http/tls_context.h"
 #include "oncekey/client.h"
 #include "verify/profile.h"
 
@@ -21,7 +23,7 @@ struct Place {
   bool local() const;  // this machine, by name or loopback address
 };
 
-// http://host[:port][/path][?query]. The reason says what to do instead.
+// http://host[:port][/path][?query], or https://. The reason says what to do instead.
 Result<Place, std::string> parse_place(std::string_view url);
 
 struct Effects {
@@ -59,6 +61,7 @@ struct Subject {
   DurationMs later_ms = later_default_ms;
   DurationMs head_start_ms = head_start_default_ms;
   DurationMs timeout_ms = timeout_default_ms;
+  std::shared_ptr<const http::ClientTls> tls;  // never null where a place is https
   int burst = burst_default;
   int requests_max = requests_default;
   bool slow = false;

@@ -1,14 +1,9 @@
 #include "verify/transport.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include <chrono>
 
 #include "client/attempt.h"
-#include "http/descriptor.h"
+#include "client/connection.h"
 
 namespace oncekey::verify {
 namespace {
@@ -25,15 +20,8 @@ void append(std::string& text, const std::vector<Header>& fields) {
   for (const Header& field : fields) text += field.name + ": " + field.value + "\r\n";
 }
 
-using http::Descriptor;
-
-bool send_all(int socket, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
-    if (count < 0 && errno != EINTR) return false;
-  }
-  return true;
+client::SteadyTime in(DurationMs duration) {
+  return std::chrono::steady_clock::now() + std::chrono::milliseconds(duration);
 }
 
 }  // namespace
@@ -57,8 +45,12 @@ std::string bytes_of(const Request& request, const Subject& subject) {
 
 Answer exchange(const Request& request, const Subject& subject) {
   const std::string bytes = bytes_of(request, subject);
-  const client::Attempt attempt{place_of(request, subject).server, request.method, bytes,
-                                subject.timeout_ms, answer_size_max};
+  const client::Attempt attempt{place_of(request, subject).server,
+                                request.method,
+                                bytes,
+                                subject.timeout_ms,
+                                answer_size_max,
+                                subject.tls};
   auto outcome = client::perform(attempt, {});
   Answer answer;
   if (auto* came = std::get_if<ClientAnswer>(&outcome)) {
@@ -74,21 +66,19 @@ Answer exchange(const Request& request, const Subject& subject) {
 }
 
 std::string hang_up(const Request& request, const Subject& subject, Leaving leaving) {
-  const auto addresses = http::resolve(place_of(request, subject).server.host_port);
-  if (!addresses) return addresses.error();
-  if (addresses->empty()) return "the name has no address";
-  const http::SocketAddress& to = addresses->front();
-  const Descriptor socket(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (socket.get() < 0 || ::connect(socket.get(), to.get(), to.size) != 0) {
-    return to.to_string() + ": " + std::strerror(errno);
-  }
+  const http::HttpUrl& server = place_of(request, subject).server;
+  const http::ClientTls* tls = server.secure ? subject.tls.get() : nullptr;
+  client::Connection connection(in(subject.timeout_ms), {});
+  if (!connection.connect(server, tls)) return connection.error();
   std::string bytes = bytes_of(request, subject);
   if (leaving == Leaving::mid_body) bytes.resize(bytes.size() - request.body.size() / 2 - 1);
-  if (!send_all(socket.get(), bytes)) return std::strerror(errno);
+  if (!connection.send(bytes)) return connection.error();
   if (leaving == Leaving::while_running) {
-    pollfd answered{socket.get(), POLLIN, 0};
-    const int count = ::poll(&answered, 1, static_cast<int>(subject.head_start_ms));
-    if (count > 0) return "the answer came before the client could leave";
+    connection.set_deadline(in(subject.head_start_ms));
+    std::string answer;
+    if (connection.receive(answer) || connection.ended()) {
+      return "the answer came before the client could leave";
+    }
   }
   return "";
 }

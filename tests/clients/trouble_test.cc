@@ -141,7 +141,7 @@ TEST(ClientTrouble, WhatCannotBeSentIsNotSentAndNotKept) {
     EXPECT_EQ(std::get<GaveUp>(result).why, GaveUp::Why::invalid);
     EXPECT_FALSE(std::get<GaveUp>(result).detail.empty());
   }
-  EXPECT_EQ(std::get<GaveUp>(Client("https://127.0.0.1").run({})).why, GaveUp::Why::invalid);
+  EXPECT_EQ(std::get<GaveUp>(Client("ftp://127.0.0.1").run({})).why, GaveUp::Why::invalid);
   EXPECT_TRUE(server.requests().empty());
   EXPECT_TRUE(file.list()->empty());
 }
