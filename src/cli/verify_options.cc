@@ -39,6 +39,7 @@ struct Texts {
   std::string head_start = "150ms";
   std::string slow_header;
   std::string fail_header;
+  std::string ca;
   std::vector<std::string> statuses;
   std::vector<std::string> headers;
   std::vector<std::string> tenant;
@@ -72,6 +73,9 @@ void declare(CLI::App& app, Texts& texts, VerifyOptions& options) {
       ->group(what);
   app.add_option("--key-header", subject.key_header, "Idempotency-Key unless given")->group(what);
   app.add_option("--key-format", texts.key_format, "bare or quoted")->group(what);
+  app.add_option("--ca", texts.ca, "PEM file: whom https:// trusts, instead of the system's")
+      ->type_name("FILE")
+      ->group(what);
   const auto seen = "How its effects are seen";
   app.add_option("--effects", texts.effects,
                  "URL or /path of a GET that lists or counts what was created; {{uuid}}, {{n}}")
@@ -275,6 +279,9 @@ void understand(const Texts& texts, VerifyOptions& options, const Surroundings& 
   if (!texts.expires_after.empty()) {
     subject.expires_after_ms = read_duration("--expires-after", texts.expires_after);
   }
+  auto tls = http::ClientTls::open({.ca = texts.ca});
+  if (!tls) throw Mistake("--ca: " + tls.error());
+  subject.tls = *tls;
   read_effects(texts, subject);
   read_expectations(texts, subject);
 }

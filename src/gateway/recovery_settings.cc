@@ -23,6 +23,7 @@ std::vector<Setting<RouteConfig>> probe_settings() {
   return {
       text_setting<R>("probe.get", AT(probe.get), check_probe),
       texts_setting<R>("probe.headers", AT(probe.headers), check_probe_header),
+      text_setting<R>("probe.ca", AT(probe.tls.ca), check_anything),
       integer_setting<R>("probe.executed", AT(probe.executed), 200, 599),
       integer_setting<R>("probe.absent", AT(probe.absent), 200, 599),
       text_setting<R>("probe.found", AT(probe.found), check_pointer),
@@ -72,6 +73,7 @@ std::vector<Setting<Config>> ledger_settings() {
   return {
       text_setting<C>("ledger.get", AT(ledger.rules.get), check_ledger),
       texts_setting<C>("ledger.headers", AT(ledger.rules.headers), check_probe_header),
+      text_setting<C>("ledger.ca", AT(ledger.rules.tls.ca), check_anything),
       text_setting<C>("ledger.match", AT(ledger.match), check_match),
       text_setting<C>("ledger.phase", AT(ledger.rules.phase), check_anything),
       text_setting<C>("ledger.first", AT(ledger.rules.first), check_anything),

@@ -15,6 +15,9 @@ std::optional<recovery::ProbeRules> ready(const RouteConfig& route, const Config
     std::string base = config.upstream;
     while (base.ends_with('/')) base.pop_back();
     probe.get.insert(0, base);
+    const std::string ca = probe.tls.ca;
+    probe.tls = config.upstream_tls;
+    if (!ca.empty()) probe.tls.ca = ca;
   }
   probe.response_limit = route.response_limit;
   probe.answer.replay_headers = route.replay_headers;

@@ -113,6 +113,7 @@ const std::vector<Setting<SinkConfig>>& sink_settings() {
       text_setting<S>("provider_id_pointer", AT(provider_id_pointer), check_optional_pointer),
       text_setting<S>("provider_id_header", AT(provider_id_header), check_optional_name),
       size_setting<S>("response_limit", AT(response_limit), 0, 1 << 30),
+      text_setting<S>("ca", AT(ca), check_anything),
       text_setting<S>("stream", AT(stream), check_anything),
       integer_setting<S>("stream_max_length", AT(stream_max_length), 0, 1'000'000'000),
       texts_setting<S>("properties", AT(properties), check_anything),
@@ -152,7 +153,7 @@ void check_sinks(ConfigDraft& draft) {
       error("backoff_max", "is less than backoff");
     }
     only_for(SinkKind::http, {"secrets", "secret_file", "on_4xx", "decided_status", "key_header",
-                              "provider_id_pointer", "provider_id_header", "response_limit"});
+                              "provider_id_pointer", "provider_id_header", "response_limit", "ca"});
     only_for(SinkKind::redis, {"stream", "stream_max_length"});
     only_for(SinkKind::kafka, {"properties"});
   }

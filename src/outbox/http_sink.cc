@@ -5,6 +5,7 @@
 
 #include "http/client.h"
 #include "http/decimal.h"
+#include "http/tls_context.h"
 #include "outbox/retry_after.h"
 #include "outbox/signature.h"
 #include "outbox/sink.h"
@@ -197,6 +198,11 @@ Result<std::unique_ptr<Sink>, std::string> open_http_sink(http::Loop& loop,
   options.timeout_ms = config.timeout_ms;
   options.response_limit = config.response_limit;
   options.idle_max = config.in_flight_max;
+  if (destination->secure) {
+    auto tls = http::ClientTls::open({.ca = config.ca});
+    if (!tls) return tls.error();
+    options.tls = *tls;
+  }
   return std::unique_ptr<Sink>(std::make_unique<HttpSink>(loop, std::move(*destination), options,
                                                           config, std::move(*secrets), clock));
 }

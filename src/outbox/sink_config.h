@@ -16,7 +16,7 @@ enum class On4xx : std::uint8_t { dead, retry };
 struct SinkConfig {
   std::string name;
   SinkKind kind = SinkKind::http;
-  std::string url;  // http://host/path, kafka://broker:port[,broker:port…]/topic, redis://host:port
+  std::string url;  // http(s)://host/path, kafka://broker:port[,broker:port…]/topic, redis://host:port
   DurationMs timeout_ms = 10'000;  // of one delivery
   std::uint32_t in_flight_max = 64;
   std::uint32_t attempts_max = 15;
@@ -34,6 +34,7 @@ struct SinkConfig {
   std::string provider_id_pointer = "/id";  // into a JSON answer; "": none
   std::string provider_id_header;           // wins over the pointer; "": none
   std::size_t response_limit = 64 << 10;
+  std::string ca;  // PEM: whom an https:// URL trusts; "": whom the system trusts
 
   // redis
   std::string stream;                   // "": the sink's name

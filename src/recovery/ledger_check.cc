@@ -101,6 +101,7 @@ bool LedgerCheck::for_each_charge(LedgerCounts& counts,
   }
   request.timeout_ms = parts_.rules.timeout_ms;
   request.response_limit = page_bytes_max;
+  request.tls = parts_.rules.tls;
   std::string after = parts_.rules.first;
   for (;;) {
     request.url = page_url(parts_.rules.get, after);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "http/tls_options.h"
 #include "oncekey/record.h"
 #include "oncekey/result.h"
 
@@ -14,6 +15,7 @@ namespace oncekey::recovery {
 struct LedgerRules {
   std::string get;  // a URL with {after}: where the page before it ended
   std::vector<std::string> headers;
+  http::ClientTlsOptions tls;   // where it begins with https://
   std::string first;            // what {after} is for the first page
   std::string items = "/data";  // pointers into a page
   std::string next = "/next";   // what {after} is for the next page; nothing there: the last one

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "http/tls_options.h"
 #include "oncekey/record.h"
 #include "recovery/answer_rules.h"
 
@@ -26,6 +27,7 @@ struct ProbeRules {
   std::vector<std::string> absent_states;
   AnswerRules answer;
   std::size_t response_limit = 1 << 20;
+  http::ClientTlsOptions tls;  // where `get` begins with https://
 
   DurationMs timeout_ms = 10'000;
   DurationMs every_ms = 30'000;         // first, and between the first probes

@@ -2,6 +2,8 @@
 
 #include <future>
 
+#include "http/tls_context.h"
+
 namespace oncekey::recovery {
 
 struct Prober::Round {
@@ -54,8 +56,9 @@ http::Task<void> Prober::ask_one(const ProbeRequest& request, ProbeAnswer& answe
     http::ClientRequest get;
     get.target = destination->target;
     get.fields = request.fields;
-    http::Client* client = client_of(request, *destination);
-    http::ClientOutcome outcome = co_await client->send(get);
+    http::Client* client = client_of(request, *destination, answer.error);
+    http::ClientOutcome outcome = http::NothingSent{answer.error};
+    if (client) outcome = co_await client->send(get);
     if (auto* answered = std::get_if<http::Answered>(&outcome)) {
       answer.status = answered->status;
       answer.headers = std::move(answered->headers);
@@ -70,14 +73,28 @@ http::Task<void> Prober::ask_one(const ProbeRequest& request, ProbeAnswer& answe
   if (--round.running == 0) round.done.set_value();
 }
 
-http::Client* Prober::client_of(const ProbeRequest& request, const http::Destination& destination) {
+http::Client* Prober::client_of(const ProbeRequest& request, const http::Destination& destination,
+                                std::string& error) {
   std::string name = destination.authority + " " + std::to_string(request.timeout_ms) + " " +
                      std::to_string(request.response_limit);
+  if (destination.secure) {
+    const http::ClientTlsOptions& tls = request.tls;
+    for (const std::string* part : {&tls.ca, &tls.server_name, &tls.cert}) name += " " + *part;
+    name += tls.verify ? " https" : " https unverified";
+  }
   std::unique_ptr<http::Client>& client = clients_[std::move(name)];
   if (!client) {
     http::ClientOptions options;
     options.timeout_ms = request.timeout_ms;
     options.response_limit = request.response_limit;
+    if (destination.secure) {
+      auto tls = http::ClientTls::open(request.tls);
+      if (!tls) {
+        error = tls.error();
+        return nullptr;
+      }
+      options.tls = *tls;
+    }
     client = std::make_unique<http::Client>(loop_, destination, options);
   }
   return client.get();

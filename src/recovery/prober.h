@@ -20,6 +20,7 @@ struct ProbeRequest {
   std::string fields;  // lines, each ended by CRLF
   DurationMs timeout_ms = 10'000;
   std::size_t response_limit = 1 << 20;
+  http::ClientTlsOptions tls;
 };
 
 class Prober {
@@ -37,7 +38,9 @@ class Prober {
   struct Round;
 
   http::Task<void> ask_one(const ProbeRequest& request, ProbeAnswer& answer, Round& round);
-  http::Client* client_of(const ProbeRequest& request, const http::Destination& destination);
+  // Null, and why, when its TLS files cannot be used.
+  http::Client* client_of(const ProbeRequest& request, const http::Destination& destination,
+                          std::string& error);
 
   // Only on the loop's thread. Kept, with their connections: there are as many as configured hosts.
   std::map<std::string, std::unique_ptr<http::Client>> clients_;

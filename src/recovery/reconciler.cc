@@ -24,6 +24,7 @@ ProbeRequest request_of(const ProbeRules& rules, const RecordId& id) {
   }
   request.timeout_ms = rules.timeout_ms;
   request.response_limit = rules.response_limit;
+  request.tls = rules.tls;
   return request;
 }
 
