@@ -207,11 +207,11 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"listen = \"::1:80\"",
               "f.toml:1:10: listen: \"::1\" is not a host; an IPv6 address stands in brackets\n  "
               "hint: an address and a port, such as \"127.0.0.1:8080\""},
-        Wrong{"upstream = \"https://a\"",
-              "f.toml:1:12: upstream: https:// to the upstream is not supported in this version\n  "
-              "hint: \"http://host:port\""},
+        Wrong{"upstream = \"https://a:0\"",
+              "f.toml:1:12: upstream: \"0\" is not a port\n  hint: \"http://host:port\""},
         Wrong{"upstream = \"a:80\"",
-              "f.toml:1:12: upstream: \"a:80\" is not an upstream\n  hint: \"http://host:port\""},
+              "f.toml:1:12: upstream: \"a:80\" is not an upstream\n  hint: \"http://host:port\" or "
+              "\"https://host:port\""},
         Wrong{"upstream = \"http://a:0\"",
               "f.toml:1:12: upstream: \"0\" is not a port\n  hint: \"http://host:port\""},
         Wrong{"upstream = \"http://u:p@a:1\"",

@@ -137,8 +137,11 @@ TEST_F(HttpSink, ProviderIdIsWhereTheConfigurationSays) {
 TEST_F(HttpSink, WrongConfigurationIsRefused) {
   http::Loop loop;
   auto opened = [&] { return open_sink(loop, config_, [] { return test_now_s; }); };
+  config_.url = "ftp://example.org/";
+  EXPECT_NE(opened().error().find("is not http://"), std::string::npos);
   config_.url = "https://example.org/";
-  EXPECT_NE(opened().error().find("https is not spoken yet"), std::string::npos);
+  config_.ca = "does/not/exist.pem";
+  EXPECT_EQ(opened().error(), "ca \"does/not/exist.pem\": No such file or directory");
   config_.url = upstream_.url();
   config_.secret_file = "does/not/exist";
   EXPECT_NE(opened().error().find("cannot be read"), std::string::npos);

@@ -274,7 +274,7 @@ TEST(WorkerCommand, MistakesAreSaidBeforeAnythingIsDone) {
   EXPECT_NE(with("").find("no sink is configured"), std::string::npos);
   EXPECT_NE(with("[[sink]]\nurl = \"http://127.0.0.1:1/\"\n").find("name is missing"),
             std::string::npos);
-  EXPECT_NE(with("[[sink]]\nname = \"a\"\nurl = \"https://h/\"\n").find("oncekey.toml:3:7: url: "),
+  EXPECT_NE(with("[[sink]]\nname = \"a\"\nurl = \"ftp://h/\"\n").find("oncekey.toml:3:7: url: "),
             std::string::npos);
   EXPECT_NE(with("[[sink]]\nname = \"a\"\nurl = \"http://h/\"\nsecrets = [\"whsec_abc\"]\n")
                 .find("4:12: secrets: the secret is not whsec_"),
