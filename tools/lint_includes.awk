@@ -13,11 +13,12 @@ BEGIN {
   may["verify"] = "std posix oncekey boundary http client verify simdjson"
   may["outbox"] = "std posix oncekey boundary transaction store http outbox libpq sqlite rdkafka openssl simdjson"
   may["recovery"] = "std posix oncekey boundary store http outbox recovery openssl simdjson"
-  may["gateway"] = "std posix oncekey boundary store http recovery outbox gateway prometheus openssl simdjson tomlplusplus"
+  may["identity"] = "std posix oncekey boundary identity openssl simdjson"
+  may["gateway"] = "std posix oncekey boundary identity store http recovery outbox gateway prometheus openssl simdjson tomlplusplus"
   may["admin"] = may["gateway"] " admin"
   may["audit"] = "std oncekey boundary http verify gateway audit yaml"
   may["cli"] = may["admin"] " client verify audit cli cli11"
-  may["tests"] = "std posix oncekey boundary transaction workflow client verify audit store http recovery outbox gateway admin support openssl simdjson zstd gtest rapidcheck rocksdb libpq hiredis sqlite rdkafka"
+  may["tests"] = "std posix oncekey boundary identity transaction workflow client verify audit store http recovery outbox gateway admin support openssl simdjson zstd gtest rapidcheck rocksdb libpq hiredis sqlite rdkafka"
   may["bench"] = "std posix oncekey boundary store http gateway libpq"
   # A library that only one place may know, so that it can be replaced there.
   only["rocksdb"] = "^(src/store|tests/contract)/"  # the contract suite makes its files fail
