@@ -12,6 +12,8 @@ dev_help() {
                                       killed, restarted and frozen as well (--help)
 ./dev crash --payments [...]          50,000 payments with random faults and kills; the provider's
                                       ledger must agree with ours (--help)
+./dev package [--try]                 the Debian packages, in build/packages/; --try installs one into a
+                                      fresh Debian 12, uses it and removes it (a minute or two)
 ./dev lint                            format, include rules, size limits
 ./dev clean                           remove the build directories
 
@@ -25,6 +27,25 @@ dev_build() {
   configure build
   compile build oncekey
   say "built build/oncekey"
+}
+
+dev_package() {
+  local argument try=
+  for argument; do
+    [[ $argument == --try ]] || usage_error "package knows --try, not '$argument'"
+    try=yes
+  done
+  need build libraries tests examples package
+  configure build
+  compile build oncekey oncekey_library
+  rm -rf build/packages
+  (cd build && cpack -G DEB -B packages) >build/packages.log 2>&1 || {
+    tail -n 20 build/packages.log >&2
+    die "the packages could not be made (whole output: build/packages.log)"
+  }
+  say "made$(printf ' %s' build/packages/*.deb)"
+  [[ -n $try ]] || return 0
+  as_root tests/packaging/try_in_clean_root.sh build/packages/oncekey_*.deb "$PWD/build/clean_root.tar"
 }
 
 dev_run() {
@@ -48,7 +69,9 @@ dev_test() {
   done
   local select=(--no-tests=error)
   [[ -z $filter ]] || select+=(-R "$filter")
-  need build libraries tests servers examples alerts lint
+  local groups=(build libraries tests servers examples alerts package lint)
+  type -P node npm >/dev/null || groups+=(node) # other makers' node brings npm along, and excludes Debian's
+  need "${groups[@]}"
   if [[ $directory == build ]]; then
     configure build
     compile build
