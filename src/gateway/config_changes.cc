@@ -9,8 +9,8 @@ namespace {
 
 // A name, or all that begin with it when it ends in a dot.
 constexpr std::string_view reloadable_names[] = {
-    "upstream",  "policy_url", "forwarded", "trust_forwarded", "upgrade",
-    "log.level", "tenant.",    "limits.",   "timeouts.",
+    "upstream", "policy_url", "forwarded", "trust_forwarded", "upgrade", "log.level", "tenant.",
+    "limits.",  "timeouts.",  "tls.",      "upstream_tls.",
 };
 constexpr std::string_view other_commands[] = {"worker.", "ledger."};
 
@@ -49,6 +49,18 @@ void compare_routes(const Config& in_force, const Config& wanted, ConfigChanges&
   }
 }
 
+void compare_tenant_limits(const Config& in_force, const Config& wanted, ConfigChanges& changes) {
+  const auto same = [](const TenantLimits& a, const TenantLimits& b) {
+    const auto& settings = tenant_limit_settings();
+    return std::all_of(settings.begin(), settings.end(), [&](const Setting<TenantLimits>& setting) {
+      return setting.get(a) == setting.get(b);
+    });
+  };
+  const std::vector<TenantLimits>&before = in_force.limits.tenants, &now = wanted.limits.tenants;
+  if (std::equal(before.begin(), before.end(), now.begin(), now.end(), same)) return;
+  changes.changed.push_back("limits.tenant");
+}
+
 // What is reloadable as such, and was also used for something that stays as it was made.
 bool built_in(std::string_view name, const Config& in_force, bool shared_store) {
   if (name == "timeouts.store") return shared_store;
@@ -72,6 +84,7 @@ ConfigChanges compare(const Config& in_force, const Config& wanted, bool shared_
       changes.needs_restart.emplace_back(setting.name);
     }
   }
+  compare_tenant_limits(in_force, wanted, changes);
   compare_routes(in_force, wanted, changes);
   return changes;
 }

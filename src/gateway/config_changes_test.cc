@@ -85,6 +85,15 @@ TEST(ConfigChanges, OtherCommandsSettingsAreTheirs) {
   EXPECT_EQ(compare(parsed(base), after, false).changed, Names{});
 }
 
+TEST(ConfigChanges, LimitsOfOneTenantAreNamed) {
+  Config before = parsed(base);
+  before.limits.tenants.push_back({.name = "acme", .live_keys_max = 5});
+  Config after = before;
+  EXPECT_EQ(compare(before, after, false).changed, Names{});
+  after.limits.tenants[0].live_keys_max = 6;
+  EXPECT_EQ(compare(before, after, false).changed, Names{"limits.tenant"});
+}
+
 TEST(ConfigChanges, ASettingThatIsNotKnownNeedsARestart) {
   EXPECT_FALSE(reloadable("a_setting_of_the_future"));
   EXPECT_FALSE(reloadable("timeouts"));

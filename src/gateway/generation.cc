@@ -55,16 +55,20 @@ Generation::Generation(const Config& config, const ServiceParts& service, const 
       policy_{policy_json(config_), policy_html(config_)},
       base_path_(upstream_url(config_).base_path),
       server_options_(make_server_options(config_)),
-      address_(before_ ? before_->address_
-                       : std::make_shared<http::UpstreamAddress>(upstream_url(config_).host_port)),
+      address_(before && same_address(*before)
+                   ? before->address_
+                   : std::make_shared<http::UpstreamAddress>(upstream_url(config_).host_port)),
       upstream_tls_(open_upstream_tls(config_)) {}
+
+bool Generation::same_address(const Generation& other) const {
+  return upstream_url(config_).host_port == upstream_url(other.config_).host_port;
+}
 
 bool Generation::same_upstream(const Generation& other) const {
   const Config& theirs = other.config_;
   // The files that TLS needs may have changed, though their names have not.
   if (upstream_url(config_).secure || upstream_url(theirs).secure) return false;
-  return upstream_url(config_).host_port == upstream_url(theirs).host_port &&
-         config_.timeouts.connect_ms == theirs.timeouts.connect_ms &&
+  return same_address(other) && config_.timeouts.connect_ms == theirs.timeouts.connect_ms &&
          config_.timeouts.upstream_idle_ms == theirs.timeouts.upstream_idle_ms &&
          config_.limits.upstream_connections_idle == theirs.limits.upstream_connections_idle;
 }
@@ -72,12 +76,16 @@ bool Generation::same_upstream(const Generation& other) const {
 void Generation::add_loop(const LoopParts& parts) {
   const std::size_t index = pools_.size();
   pools_.push_back(before_ ? before_->pools_[index]
-                           : std::make_shared<http::UpstreamPool>(parts.loop, *address_,
-                                                                  upstream_options(config_, upstream_tls_)));
+                           : std::make_shared<http::UpstreamPool>(
+                                 parts.loop, *address_, upstream_options(config_, upstream_tls_)));
   contexts_.push_back({config_, routes_, service_.secret, service_.fingerprinter, policy_,
                        base_path_, service_.owner, parts.loop, *pools_[index], parts.gate,
                        parts.requests, service_.log, service_.metrics, service_.cache,
                        service_.signals});
+}
+
+void Generation::give_way_to(const Generation& next) const {
+  if (address_ != next.address_) address_->stop_refreshing();
 }
 
 void Generations::put_in_force(std::unique_ptr<Generation> generation) {

@@ -51,6 +51,10 @@ class Generation {
   // Once for each loop, in their order, before the generation is in force.
   void add_loop(const LoopParts& parts);
 
+  // When `next` is in force: requests under way go on here, but nothing is kept up for later ones.
+  // May wait for a look-up.
+  void give_way_to(const Generation& next) const;
+
   const Config& config() const { return config_; }
   const RouteProbes& probes() const { return probes_; }
   const http::ServerOptions& server_options() const { return server_options_; }
@@ -58,6 +62,7 @@ class Generation {
   http::UpstreamPool& pool(std::size_t loop) const { return *pools_[loop]; }
 
  private:
+  bool same_address(const Generation& other) const;
   bool same_upstream(const Generation& other) const;
 
   Config config_;

@@ -275,6 +275,7 @@ ReloadOutcome Service::reload(const Config& config) {
   }
   log_.set_level(config.log_level);
   use_on_loops(current(), before);
+  before.give_way_to(current());
   follow_probes();
   return ReloadReport{changes.changed};
 }

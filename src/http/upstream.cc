@@ -39,6 +39,10 @@ UpstreamAddress::UpstreamAddress(std::string host_port, Unresolved unresolved)
 }
 
 UpstreamAddress::~UpstreamAddress() {
+  stop_refreshing();
+}
+
+void UpstreamAddress::stop_refreshing() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;

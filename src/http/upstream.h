@@ -33,6 +33,7 @@ class UpstreamAddress {
   ~UpstreamAddress();
 
   std::vector<SocketAddress> current() const;
+  void stop_refreshing();  // the addresses stay as they are; waits for a look-up under way
 
  private:
   void refresh();
