@@ -5,8 +5,10 @@
 #include "cli/check.h"
 #include "cli/demo.h"
 #include "cli/exit_code.h"
+#include "cli/healthcheck.h"
 #include "cli/ledger.h"
 #include "cli/migrate.h"
+#include "cli/reload.h"
 #include "cli/serve.h"
 #include "cli/serve_options.h"
 #include "cli/verify.h"
@@ -20,6 +22,8 @@ constexpr std::string_view usage =
   oncekey serve --to http://127.0.0.1:3000   a gateway before that service, on 127.0.0.1:8080
   oncekey serve --config oncekey.toml        the same, configured
   oncekey check --config oncekey.toml        what a configuration means, and what is wrong with it
+  oncekey reload --config oncekey.toml       a running gateway reads its configuration again
+  oncekey healthcheck                        whether the gateway of this machine is ready
   oncekey worker --config oncekey.toml       delivers the messages of a database's outbox
   oncekey migrate --store postgres://HOST/DB brings a database to the schema of this version
   oncekey ledger --config oncekey.toml       a provider's ledger compared with our records
@@ -42,6 +46,8 @@ int main(int argc, char** argv) {
   std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "serve") return serve(argc - 1, argv + 1);
   if (command == "check") return oncekey::cli::run_check(argc - 1, argv + 1);
+  if (command == "reload") return oncekey::cli::run_reload(argc - 1, argv + 1);
+  if (command == "healthcheck") return oncekey::cli::run_healthcheck(argc - 1, argv + 1);
   if (command == "worker") return oncekey::cli::run_worker(argc - 1, argv + 1);
   if (command == "migrate") return oncekey::cli::run_migrate(argc - 1, argv + 1);
   if (command == "ledger") return oncekey::cli::run_ledger(argc - 1, argv + 1);

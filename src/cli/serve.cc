@@ -6,11 +6,14 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "admin/admin_server.h"
 #include "cli/exit_code.h"
 #include "cli/signals.h"
+#include "cli/supervisor.h"
 #include "gateway/encryption.h"
 #include "gateway/secret.h"
 #include "gateway/service.h"
@@ -39,9 +42,46 @@ gateway::Agree agreement_in(const store::StoreUrl& url, const store::OpenOptions
   };
 }
 
-int serve_until_signal(gateway::Service& service, const gateway::Config& config,
-                       gateway::Log& log) {
-  DurationMs grace_ms = config.timeouts.grace_ms;
+std::string status_of(const gateway::Service& service) {
+  return "serving " + service.address() + " before " + service.config().upstream;
+}
+
+std::unique_ptr<gateway::Reloader> make_reloader(gateway::Service& service,
+                                                 const ServeOptions& options, gateway::Log& log,
+                                                 const Supervisor& supervisor) {
+  return std::make_unique<gateway::Reloader>(gateway::Reloader::Parts{
+      [&options] { return read_again(options); },
+      [&service](const gateway::Config& config) { return service.reload(config); }, log,
+      [&supervisor] { supervisor.reloading(); },
+      [&service, &supervisor](const gateway::ReloadOutcome& outcome) {
+        const std::string refused = outcome ? "" : "; a reload was refused: " + outcome.error();
+        supervisor.ready(status_of(service) + refused);
+      }});
+}
+
+// Reloads as often as it is asked to; returns the signal that ends the server.
+int serve_until_ending(gateway::Service& service, const ServeOptions& options,
+                       const Supervisor& supervisor) {
+  std::optional<std::chrono::milliseconds> limit;
+  if (supervisor.watchdog_every().count() > 0) limit = supervisor.watchdog_every();
+  for (;;) {
+    const int signal = wait_for_serving_signal(limit);
+    // Without a file there is nothing to read again: the terminal was closed.
+    if (signal == SIGHUP && !options.config_file.empty()) {
+      // The log, the figures and the admin port tell what came of it.
+      [[maybe_unused]] auto outcome = service.reloader()->reload("signal");
+    } else if (signal != 0) {
+      return signal;
+    } else if (service.loops_answer_within(*limit / 2)) {
+      supervisor.alive();
+    }
+  }
+}
+
+int serve_until_signal(gateway::Service& service, const ServeOptions& options, gateway::Log& log) {
+  const gateway::Config& config = options.config;
+  const Supervisor supervisor;
+  service.set_reloader(make_reloader(service, options, log, supervisor));
   admin::AdminServer admin(service, config.admin);
   service.start();  // last: whatever can fail has not
   std::string listen = service.address(), admin_address = admin.address();
@@ -64,7 +104,10 @@ int serve_until_signal(gateway::Service& service, const gateway::Config& config,
               {{"reason", std::string_view(engine.durability)}});
   }
 
-  const int signal = wait_for_ending_signal();
+  supervisor.ready(status_of(service));
+  const int signal = serve_until_ending(service, options, supervisor);
+  const DurationMs grace_ms = service.config().timeouts.grace_ms;
+  supervisor.stopping("finishing the requests under way");
   log.event(gateway::LogLevel::info, "draining",
             {{"signal", static_cast<std::int64_t>(signal)}, {"grace_ms", grace_ms}});
   end_at_second_signal(log);
@@ -81,7 +124,7 @@ int serve_until_signal(gateway::Service& service, const gateway::Config& config,
 
 int run_serve(const ServeOptions& options) {
   const gateway::Config& config = options.config;
-  block_ending_signals();
+  block_serving_signals();
   ::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
   gateway::Log log(config.log_format, config.log_level);
@@ -122,7 +165,7 @@ int run_serve(const ServeOptions& options) {
   if (!store) return fail(store.error(), exit_failed);
   try {
     gateway::Service service(config, secret->bytes, std::move(*store), log);
-    return serve_until_signal(service, config, log);
+    return serve_until_signal(service, options, log);
   } catch (const std::runtime_error& error) {
     return fail(error.what(), exit_failed);
   }

@@ -4,6 +4,7 @@
 
 #include <iostream>
 #include <map>
+#include <sstream>
 
 #include "cli/exit_code.h"
 #include "cli/flags.h"
@@ -65,7 +66,23 @@ Result<ServeOptions, int> parse_serve_options(int argc, const char* const* argv,
     }
     return exit_usage;
   }
-  return ServeOptions{loaded->config, loaded->warnings, config_file};
+  return ServeOptions{loaded->config, loaded->warnings, config_file,
+                      std::vector<std::string>(argv, argv + argc)};
+}
+
+Result<gateway::LoadedConfig, std::string> read_again(const ServeOptions& options) {
+  if (options.config_file.empty()) {
+    return std::string("the gateway was started without --config: there is no file to read again");
+  }
+  std::vector<const char*> words;
+  for (const std::string& word : options.arguments) words.push_back(word.c_str());
+  std::ostringstream out, problems;
+  auto parsed =
+      parse_serve_options(static_cast<int>(words.size()), words.data(), {environ, out, problems});
+  if (parsed) return gateway::LoadedConfig{parsed->config, parsed->warnings};
+  std::string text = problems.str();
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 Result<ServeOptions, int> parse_serve_options(int argc, char** argv) {

@@ -3,6 +3,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "gateway/config_draft.h"
 #include "oncekey/result.h"
@@ -11,8 +12,9 @@ namespace oncekey::cli {
 
 struct ServeOptions {
   gateway::Config config;
-  gateway::ConfigErrors warnings;  // for the log at start
-  std::string config_file;         // "": none
+  gateway::ConfigErrors warnings;      // for the log at start
+  std::string config_file;             // "": none
+  std::vector<std::string> arguments;  // as given, to read all of it again
 };
 
 // Where a command reads and writes besides its arguments.
@@ -28,5 +30,9 @@ Surroundings process_surroundings();
 Result<ServeOptions, int> parse_serve_options(int argc, const char* const* argv,
                                               const Surroundings& surroundings);
 Result<ServeOptions, int> parse_serve_options(int argc, char** argv);
+
+// What the same arguments would mean now that the file may have changed. The error is what a start
+// would print.
+Result<gateway::LoadedConfig, std::string> read_again(const ServeOptions& options);
 
 }  // namespace oncekey::cli

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <ctime>
 #include <thread>
 
 namespace oncekey::cli {
@@ -13,6 +15,12 @@ sigset_t ending_signals() {
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
   ::sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+sigset_t serving_signals() {
+  sigset_t signals = ending_signals();
+  ::sigaddset(&signals, SIGHUP);
   return signals;
 }
 
@@ -28,6 +36,28 @@ int wait_for_ending_signal() {
   int signal = 0;
   ::sigwait(&signals, &signal);
   return signal;
+}
+
+void block_serving_signals() {
+  const sigset_t signals = serving_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+int wait_for_serving_signal(std::optional<std::chrono::milliseconds> limit) {
+  const sigset_t signals = serving_signals();
+  for (;;) {
+    if (!limit) {
+      int signal = 0;
+      if (::sigwait(&signals, &signal) == 0) return signal;
+      continue;
+    }
+    timespec time;
+    time.tv_sec = limit->count() / 1'000;
+    time.tv_nsec = limit->count() % 1'000 * 1'000'000;
+    const int signal = ::sigtimedwait(&signals, nullptr, &time);
+    if (signal > 0) return signal;
+    if (errno == EAGAIN) return 0;
+  }
 }
 
 void end_at_second_signal(gateway::Log& log) {

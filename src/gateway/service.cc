@@ -294,6 +294,13 @@ void Service::use_on_loops(const Generation& now, const Generation& before) {
   done.wait();
 }
 
+bool Service::loops_answer_within(std::chrono::milliseconds limit) {
+  // Kept by the posted work: a loop that comes too late must find it still.
+  auto waiting = std::make_shared<std::atomic<std::uint64_t>>(workers_.size());
+  post_to_all([waiting](Worker&) { waiting->fetch_sub(1); });
+  return wait_for_idle(limit, *waiting);
+}
+
 DrainCounts Service::drain(DurationMs grace_ms) {
   {
     std::lock_guard lock(reload_mutex_);

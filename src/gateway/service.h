@@ -55,6 +55,9 @@ class Service {
   void set_reloader(std::unique_ptr<Reloader> reloader) { reloader_ = std::move(reloader); }
   Reloader* reloader() const { return reloader_.get(); }
 
+  // Whether every loop still takes work: a supervisor ends a process that does not.
+  bool loops_answer_within(std::chrono::milliseconds limit);
+
   std::string address() const { return listener_->address(); }
   std::string webhook_address() const { return webhooks_ ? webhooks_->address() : ""; }
   bool draining() const { return draining_; }
