@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "boundary/answer.h"
+#include "http/address_ranges.h"
 #include "http/tls_options.h"
+#include "identity/token.h"
 #include "oncekey/classify.h"
 #include "oncekey/fingerprint.h"
 #include "oncekey/key.h"
@@ -31,7 +33,8 @@ enum class UpgradeUse { refuse, pass };
 enum class AsyncUse { off, allowed, always };
 enum class LogFormat { json, text };
 enum class LogLevel { debug, info, warn, error, off };
-enum class TenantFrom { single, header, api_key };
+enum class TenantFrom { single, header, api_key, jwt, mtls };
+enum class CertificatePart { common_name, subject, dns, uri, sha256 };
 
 // One [[route]]; the defaults are those of a gateway without any route.
 struct RouteConfig {
@@ -65,6 +68,9 @@ struct RouteConfig {
   bool age_required = true;           // false: a request without the header has no age
   DurationMs age_leeway_ms = 60'000;  // how far a client's clock may be ahead
   AsyncUse async = AsyncUse::off;     // 202 and a status resource instead of the answer
+  // What the scope of a record has besides the tenant.
+  bool scope_route = false;      // `match`, as written
+  bool scope_principal = false;  // who of the tenant's people or programs it is
 };
 
 struct TenantConfig {
@@ -73,6 +79,14 @@ struct TenantConfig {
   std::string header = "X-Tenant";               // header: set by a trusted front proxy
   std::string api_key_header = "Authorization";  // api_key: "Bearer k", "Basic k" or the bare value
   bool api_key_allow_jwt = false;  // api_key: a refreshed token would be another tenant
+  std::string api_keys_file;       // api_key: a line for each key; "": every key is a tenant
+  // Who may set `header` and `principal_header`: nobody else's is believed or passed on.
+  http::AddressRanges trusted = *http::AddressRanges::of({"127.0.0.0/8", "::1"});
+  std::string token_header = "Authorization";  // jwt: "Bearer t"; in other headers also bare
+  std::string keys;                            // jwt: JWK set, PEM, or a bare secret
+  identity::TokenRules token;                  // jwt
+  CertificatePart certificate = CertificatePart::common_name;  // mtls
+  std::string principal_header;                                // "": none is read
 };
 
 // What one tenant may do. -1: as [limits] says.
@@ -143,9 +157,9 @@ struct Config {
   std::string admin_audit_file;          // "": beside the store, or in the working directory
   std::vector<std::string> admin_hosts;  // names by which the port may be asked, besides its own
   bool admin_token_set = false;          // ONCEKEY_ADMIN_TOKEN has one
-  std::string upstream;  // http://host:port[/base], or https://
+  std::string upstream;                  // http://host:port[/base], or https://
   std::string store = "rocksdb:./oncekey-data";
-  std::string secret_file;  // "": made in the store's folder at the first start
+  std::string secret_file;           // "": made in the store's folder at the first start
   std::string encryption_keys_file;  // "": stored answers are not encrypted
   std::string policy_url = "/.well-known/idempotency";  // what errors link to
   std::uint32_t threads = 0;                            // 0: chosen by the store

@@ -265,14 +265,36 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"log.level = \"trace\"",
               "f.toml:1:13: log.level: \"trace\" is not one of \"debug\", \"info\", \"warn\", "
               "\"error\", \"off\""},
+        Wrong{
+            "tenant.from = \"jwks\"",
+            "f.toml:1:15: tenant.from: \"jwks\" is not one of \"single\", \"header\", \"api_key\", "
+            "\"jwt\", \"mtls\"\n  hint: did you mean \"jwt\"?"},
         Wrong{"tenant.from = \"jwt\"",
-              "f.toml:1:15: tenant.from: \"jwt\" is not supported in this version\n  hint: one of "
-              "\"single\", \"header\", \"api_key\""},
+              "f.toml:1:15: tenant.from: the file with the keys that verify tokens is missing\n"
+              "  hint: tenant.keys = \"jwks.json\""},
         Wrong{"tenant.from = \"mtls\"",
-              "f.toml:1:15: tenant.from: \"mtls\" is not supported in this version\n  hint: one of "
-              "\"single\", \"header\", \"api_key\""},
-        Wrong{"tenant.claim = \"sub\"",
-              "f.toml:1:8: \"tenant.claim\" is not supported in this version"},
+              "f.toml:1:15: tenant.from: clients are not asked for certificates\n"
+              "  hint: tls.client_certificates = \"required\""},
+        Wrong{"tenant.secret = \"s\"",
+              "f.toml:1:8: a secret does not stand in the configuration: tenant.keys names a file "
+              "with it"},
+        Wrong{"tenant.trusted = [\"10.0.0.0/8\", \"10.0.0.1/8\"]",
+              "f.toml:1:33: tenant.trusted: \"10.0.0.1/8\" has bits set behind its prefix\n"
+              "  hint: \"10.0.0.0/8\", \"192.0.2.7\" or \"::1\""},
+        Wrong{"tenant.algorithms = [\"none\"]",
+              "f.toml:1:22: tenant.algorithms: \"none\" is not one of \"HS256\", \"RS256\", "
+              "\"ES256\""},
+        Wrong{"tenant.claim = \"/a~2\"",
+              "f.toml:1:16: tenant.claim: \"/a~2\" is not a JSON pointer (RFC 6901)\n  hint: ~ is "
+              "written ~0 and / in a name is written ~1"},
+        Wrong{"tenant.leeway = \"1h\"",
+              "f.toml:1:17: tenant.leeway: \"1h\" is out of range: 0ms to 10m"},
+        Wrong{"[[route]]\nmatch = \"POST *\"\nscope = [\"route\"]",
+              "f.toml:3:9: scope: does not have the tenant, and keys of two tenants must not meet\n"
+              "  hint: scope = [\"tenant\", \"route\"]"},
+        Wrong{"[[route]]\nmatch = \"POST *\"\nscope = [\"tenant\", \"principal\"]",
+              "f.toml:3:9: scope: nothing says who the principal is\n  hint: "
+              "tenant.principal_header = \"X-User\", or with tokens tenant.principal_claim"},
         Wrong{"tenant.header = \"X Y\"",
               "f.toml:1:17: tenant.header: \"X Y\" is not a header's name\n  hint: letters, digits "
               "and -, at most 64, such as \"X-Tenant\""},
@@ -392,6 +414,52 @@ TEST(ConfigWarning, UncoveredPosts) {
   EXPECT_EQ(warnings_of("[[route]]\nmatch = \"POST,PATCH *\""), "");
 }
 
+TEST(ConfigFile, TenantsFromTokensAndTheirScopes) {
+  const Config config = parsed(R"(
+listen = "0.0.0.0:1"
+[tenant]
+from = "jwt"
+keys = "/etc/keys.json"
+token_header = "X-Token"
+algorithms = ["ES256", "RS256"]
+claim = "/org/id"
+issuer = "https://a.example"
+audience = ["payments", "orders"]
+require_exp = false
+leeway = "5s"
+token_max = "4KiB"
+principal_claim = "user"
+[[route]]
+match = "POST,PATCH *"
+scope = ["tenant", "principal", "route"]
+)");
+  EXPECT_EQ(config.tenant.from, TenantFrom::jwt);
+  EXPECT_EQ(config.tenant.keys, "/etc/keys.json");
+  EXPECT_EQ(config.tenant.token_header, "X-Token");
+  const identity::TokenRules& token = config.tenant.token;
+  EXPECT_EQ(token.algorithms, (std::vector<identity::Algorithm>{identity::Algorithm::es256,
+                                                                identity::Algorithm::rs256}));
+  EXPECT_EQ(token.claim, "/org/id");
+  EXPECT_EQ(token.issuers, (std::vector<std::string>{"https://a.example"}));
+  EXPECT_EQ(token.audiences, (std::vector<std::string>{"payments", "orders"}));
+  EXPECT_FALSE(token.require_exp);
+  EXPECT_EQ(token.leeway_ms, 5'000);
+  EXPECT_EQ(token.length_max, 4u << 10);
+  EXPECT_EQ(token.principal_claim, "user");
+  EXPECT_TRUE(config.routes[0].scope_route);
+  EXPECT_TRUE(config.routes[0].scope_principal);
+}
+
+TEST(ConfigFile, TenantsFromAHeaderOfTrustedAddresses) {
+  EXPECT_TRUE(Config().tenant.trusted.contain("127.0.0.1"));
+  EXPECT_FALSE(Config().tenant.trusted.contain("10.0.0.1"));
+  const Config config = parsed(
+      "[tenant]\nfrom = \"header\"\ntrusted = [\"10.0.0.0/8\"]\nprincipal_header = \"X-User\"");
+  EXPECT_TRUE(config.tenant.trusted.contain("10.0.0.1"));
+  EXPECT_FALSE(config.tenant.trusted.contain("127.0.0.1"));
+  EXPECT_EQ(config.tenant.principal_header, "X-User");
+}
+
 TEST(ConfigWarning, RiskySettings) {
   EXPECT_EQ(
       warnings_of("store = \"memory:\""),
@@ -400,8 +468,18 @@ TEST(ConfigWarning, RiskySettings) {
             "f.toml:1:9: admin: is reachable from other machines and asks for no password\n"
             "  hint: admin = \"127.0.0.1:8081\"");
   EXPECT_EQ(warnings_of("listen = \"0.0.0.0:1\"\ntenant.from = \"header\""),
-            "f.toml:2:15: tenant.from: whoever reaches 0.0.0.0:1 can name any tenant\n"
-            "  hint: let only a front proxy that sets X-Tenant itself connect");
+            "f.toml:2:15: tenant.from: only requests from this machine are accepted: X-Tenant is "
+            "taken from nobody else\n"
+            "  hint: tenant.trusted = [\"10.0.0.0/8\"], the addresses of the proxy that sets it");
+  EXPECT_EQ(warnings_of("listen = \"0.0.0.0:1\"\n[tenant]\nfrom = \"header\"\n"
+                        "trusted = [\"0.0.0.0/0\"]"),
+            "f.toml:4:11: tenant.trusted: whoever reaches 0.0.0.0:1 can name any tenant\n"
+            "  hint: only the addresses of the proxy that sets X-Tenant");
+  EXPECT_EQ(warnings_of("[tenant]\nfrom = \"jwt\"\nkeys = \"k\""),
+            "f.toml:2:8: tenant.from: tokens that were made for other services are accepted\n"
+            "  hint: tenant.audience = \"payments\"");
+  EXPECT_EQ(warnings_of("tenant.claim = \"org\""),
+            "f.toml:1:16: tenant.claim has no effect without tenant.from = \"jwt\"");
   EXPECT_EQ(warnings_of("tenant.header = \"X-T\""),
             "f.toml:1:17: tenant.header has no effect without tenant.from = \"header\"");
   EXPECT_EQ(warnings_of("[[route]]\nmatch = \"POST,PATCH *\"\ntombstone = \"1d\""),

@@ -5,22 +5,15 @@
 #include "gateway/config_units.h"
 #include "gateway/limit_settings.h"
 #include "gateway/route_table.h"
+#include "gateway/setting_checks.h"
 #include "gateway/tenant.h"
+#include "gateway/tenant_settings.h"
 #include "gateway/tls_settings.h"
 #include "gateway/worker_settings.h"
 #include "http/field.h"
 
 namespace oncekey::gateway {
 namespace {
-
-std::string_view host_of(std::string_view address) {
-  return address.substr(0, address.rfind(':'));
-}
-
-bool is_loopback(std::string_view address) {
-  const std::string_view host = host_of(address);
-  return host.starts_with("127.") || host == "localhost" || host == "[::1]";
-}
 
 // "http://host:1/base" → "host:1".
 std::string authority_of(std::string_view upstream) {
@@ -54,7 +47,8 @@ class Rules {
     if (config_.store == "memory:") {
       warning("store", "keeps records in memory only: after a restart every retry runs again", "");
     }
-    check_tenant();
+    check_forwarded();
+    check_tenant(draft_);
   }
 
   // What a worker does as well; it has routes only for their probes.
@@ -117,21 +111,10 @@ class Rules {
     unused("ledger.our_amount", rules.amount.empty(), "ledger.amount");
   }
 
-  void check_tenant() {
-    const TenantConfig& tenant = config_.tenant;
-    if (tenant.from == TenantFrom::header && !is_loopback(config_.listen)) {
-      warning("tenant.from", "whoever reaches " + config_.listen + " can name any tenant",
-              "let only a front proxy that sets " + tenant.header + " itself connect");
-    }
+  void check_forwarded() {
     if (config_.trust_forwarded && !is_loopback(config_.listen)) {
       warning("trust_forwarded", "clients that connect directly can claim any address", "");
     }
-    unused("tenant.name", tenant.from != TenantFrom::single, "tenant.from = \"single\"");
-    unused("tenant.header", tenant.from != TenantFrom::header, "tenant.from = \"header\"");
-    unused("tenant.api_key_header", tenant.from != TenantFrom::api_key,
-           "tenant.from = \"api_key\"");
-    unused("tenant.api_key_allow_jwt", tenant.from != TenantFrom::api_key,
-           "tenant.from = \"api_key\"");
   }
 
   void check_route(std::size_t index) {

@@ -8,6 +8,7 @@
 #include "gateway/route_pattern.h"
 #include "gateway/setting_checks.h"
 #include "gateway/setting_kinds.h"
+#include "gateway/tenant_settings.h"
 #include "gateway/tls_settings.h"
 #include "gateway/worker_settings.h"
 
@@ -26,9 +27,6 @@ constexpr Table<LogLevel, 5> log_level_names{{{LogLevel::debug, "debug"},
                                               {LogLevel::warn, "warn"},
                                               {LogLevel::error, "error"},
                                               {LogLevel::off, "off"}}};
-constexpr Table<TenantFrom, 3> tenant_from_names{{{TenantFrom::single, "single"},
-                                                  {TenantFrom::header, "header"},
-                                                  {TenantFrom::api_key, "api_key"}}};
 constexpr Table<KeyUse, 3> key_names{
     {{KeyUse::required, "required"}, {KeyUse::optional, "optional"}, {KeyUse::off, "off"}}};
 constexpr Table<KeySyntax, 2> key_syntax_names{
@@ -94,11 +92,6 @@ std::vector<Setting<Config>> make_gateway_settings() {
       choice_setting<C, LogFormat>("log.format", AT(log_format), log_format_names),
       text_setting<C>("traces.otlp", AT(traces.otlp), check_collector),
       integer_setting<C>("traces.percent", AT(traces.percent), 0, 100),
-      choice_setting<C, TenantFrom>("tenant.from", AT(tenant.from), tenant_from_names, "jwt mtls"),
-      text_setting<C>("tenant.name", AT(tenant.name), check_tenant_name),
-      text_setting<C>("tenant.header", AT(tenant.header), check_field_name),
-      text_setting<C>("tenant.api_key_header", AT(tenant.api_key_header), check_field_name),
-      boolean_setting<C>("tenant.api_key_allow_jwt", AT(tenant.api_key_allow_jwt)),
       size_setting<C>("limits.header_block", AT(limits.header_block), kib, mib),
       integer_setting<C>("limits.header_count", AT(limits.header_count), 8, 1'000),
       integer_setting<C>("limits.connections", AT(limits.connections), 1, 1'000'000),
@@ -118,6 +111,7 @@ std::vector<Setting<Config>> make_gateway_settings() {
       duration_setting<C>("timeouts.store", AT(timeouts.store_ms), 10, 10 * 60 * second),
       duration_setting<C>("timeouts.grace", AT(timeouts.grace_ms), 0, hour),
   };
+  for (Setting<C>& setting : tenant_settings()) settings.push_back(std::move(setting));
   for (Setting<C>& setting : tls_settings()) settings.push_back(std::move(setting));
   for (Setting<C>& setting : webhook_settings()) settings.push_back(std::move(setting));
   for (Setting<C>& setting : ledger_settings()) settings.push_back(std::move(setting));
@@ -160,6 +154,7 @@ std::vector<Setting<RouteConfig>> make_route_settings() {
   for (Setting<R>& setting : probe_settings()) settings.push_back(std::move(setting));
   for (Setting<R>& setting : age_settings()) settings.push_back(std::move(setting));
   settings.push_back(async_setting());
+  settings.push_back(scope_setting());
   return settings;
 }
 
@@ -213,11 +208,8 @@ std::string to_literal(const SettingValue& value) {
 }
 
 std::optional<std::string> unsupported_setting(std::string_view name) {
-  for (const std::string_view later :
-       {"tenant.claim", "tenant.keys", "tenant.issuer", "tenant.audience", "tenant.secret"}) {
-    if (name == later) return "\"" + std::string(name) + "\" is not supported in this version";
-  }
-  return std::nullopt;
+  if (name != "tenant.secret") return std::nullopt;
+  return "a secret does not stand in the configuration: tenant.keys names a file with it";
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string_view>& known) {

@@ -41,7 +41,7 @@ const std::vector<Setting<TenantLimits>>& tenant_limit_settings();
 // As the configuration file has it: true, 16, "24h", ["/a"]. Also valid JSON.
 std::string to_literal(const SettingValue& value);
 
-// Says so when `name` belongs to a feature this version does not have.
+// What to say of a name that people try, and that is no setting on purpose.
 std::optional<std::string> unsupported_setting(std::string_view name);
 
 // The known name closest to a mistyped one; empty when none is close.

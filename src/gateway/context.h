@@ -41,7 +41,8 @@ struct Context {
   Metrics& metrics;
   ReplayCache& cache;
   SettleSignals& signals;
-  std::shared_ptr<TenantResolver> tenants = std::make_shared<TenantResolver>(config.tenant, secret);
+  std::shared_ptr<TenantResolver> tenants = std::make_shared<TenantResolver>(
+      config.tenant, secret, open_tenant_files(config.tenant, &log));
 };
 
 inline std::int64_t steady_now_us() {

@@ -18,7 +18,8 @@ void append_line(std::string& out, std::string_view name, std::string_view value
 // upstream would see another request than the one that was reserved.
 bool may_be_named(const Field& field, const ForwardContext& context) {
   return field.id != FieldId::host && field.id != FieldId::authorization &&
-         !http::equals_ignoring_case(field.name, tenant_header(context.config.tenant));
+         !http::equals_ignoring_case(field.name, tenant_header(context.config.tenant)) &&
+         !http::equals_ignoring_case(field.name, context.config.tenant.principal_header);
 }
 
 bool named_by_connection(const http::Head& head, const Field& field) {
@@ -42,6 +43,25 @@ bool is_ours(const Field& field, const ForwardContext& context) {
       return context.key && http::equals_ignoring_case(field.name, context.key->header);
   }
 }
+
+// Names that only a trusted proxy may give: from anybody else they would look like its own.
+class Withheld {
+ public:
+  Withheld(const TenantConfig& tenant, std::string_view peer)
+      : header_(tenant.from == TenantFrom::header ? tenant.header : std::string_view()),
+        principal_header_(tenant.principal_header),
+        any_((!header_.empty() || !principal_header_.empty()) && !tenant.trusted.contain(peer)) {}
+
+  bool has(const Field& field) const {
+    return any_ && (http::equals_ignoring_case(field.name, header_) ||
+                    http::equals_ignoring_case(field.name, principal_header_));
+  }
+
+ private:
+  std::string_view header_;
+  std::string_view principal_header_;
+  bool any_;
+};
 
 std::string_view value_of(const http::Head& head, FieldId id) {
   const Field* field = head.find(id);
@@ -114,7 +134,9 @@ void write_upstream_head(std::string& out, const http::Exchange& exchange,
   out.append(head.method).append(" ").append(base).append(head.target);
   out.append(" HTTP/1.1\r\n");
   if (!head.find(FieldId::host)) out.append("Host: \r\n");
+  const Withheld withheld(context.config.tenant, exchange.peer());
   for (const Field& field : head.fields) {
+    if (withheld.has(field)) continue;
     bool upgrading = context.upgrade && field.id == FieldId::upgrade;
     if (is_ours(field, context) || (http::is_hop_by_hop(field.id) && !upgrading) ||
         (may_be_named(field, context) && named_by_connection(head, field))) {

@@ -89,6 +89,11 @@ bool contains(const List& list, std::string_view text) {
 
 }  // namespace
 
+bool is_loopback(std::string_view address) {
+  const std::string_view host = address.substr(0, address.rfind(':'));
+  return host.starts_with("127.") || host == "localhost" || host == "[::1]";
+}
+
 Problem check_anything(std::string_view) {
   return std::nullopt;
 }
@@ -181,6 +186,14 @@ Problem check_tenant_name(std::string_view text) {
   }
   return problem(quoted(text) + " is not a tenant's name",
                  "1 to 128 visible ASCII characters without spaces, not starting with \"key:\"");
+}
+
+Problem check_tenant_text(std::string_view text) {
+  const bool printable =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 0x7f; });
+  if (printable && !text.empty() && text.size() <= 255) return std::nullopt;
+  return problem(quoted(text) + " is not a tenant as the log shows it",
+                 "\"acme\", or with tokens \"jwt sub=acme\"");
 }
 
 Problem check_probe(std::string_view text) {

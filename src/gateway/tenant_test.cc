@@ -1,4 +1,4 @@
-#include "gateway/tenant.h"
+#include "gateway/tenant_resolver.h"
 
 #include <gtest/gtest.h>
 
@@ -22,6 +22,20 @@ TenantConfig from_api_key() {
   TenantConfig config;
   config.from = TenantFrom::api_key;
   return config;
+}
+
+// Of a request from this machine with these lines of the tenant's header.
+Result<std::string, TenantError> resolve_tenant(const TenantConfig& config, std::string_view key,
+                                                const Lines& lines) {
+  http::RequestHead head;
+  for (const std::string_view line : lines) {
+    head.fields.push_back({http::FieldId::other, tenant_header(config), line});
+  }
+  TenantResolver resolver(config, key, open_tenant_files(config, nullptr));
+  const auto caller = resolver.resolve({head, "127.0.0.1"}, {});
+  if (!caller) return caller.error();
+  EXPECT_EQ(caller->tenant, caller->scope);
+  return caller->scope;
 }
 
 std::string scope(const TenantConfig& config, const Lines& lines) {
@@ -75,7 +89,7 @@ TEST(Tenant, ApiKeyIsHashedWithTheSecret) {
   EXPECT_EQ(hashed.size(), 4u + 32u);
   EXPECT_TRUE(hashed.starts_with("key:"));
   EXPECT_EQ(hashed.find("sk_live"), hashed.npos);
-  const std::vector<std::string_view> lines{"Bearer sk_live_1"};
+  const Lines lines{"Bearer sk_live_1"};
   EXPECT_NE(resolve_tenant(from_api_key(), "another secret of this length", lines).value(), hashed);
 }
 
