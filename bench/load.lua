@@ -5,7 +5,7 @@
 -- replay   the same keys again and again, in order
 -- pool     the same keys again and again, at random
 -- keys=N: how many for replay and pool. think_ms=N: each connection pauses between requests, up to
--- twice that long.
+-- twice that long. tokens=FILE: each request bears one of its lines, at random.
 -- The request is constant strings around the key, so that making it costs next to nothing.
 
 local BODY = '{"amount":1250,"currency":"EUR","item":"sku-4711"}'
@@ -51,14 +51,24 @@ local function keys_of(mode, prefix, keys)
   error("load.lua does not know the mode " .. mode)
 end
 
-local head, tail
+-- The parts of a request before and behind the key; with tokens, one of the ends for each.
+local function ends_of(tokens)
+  if not tokens then return { "\r\n\r\n" .. BODY } end
+  local ends = {}
+  for token in io.lines(tokens) do
+    ends[#ends + 1] = "\r\nAuthorization: Bearer " .. token .. "\r\n\r\n" .. BODY
+  end
+  return ends
+end
+
+local head, ends
 
 function init(args)
   local settings = settings_of(args)
   next_key = keys_of(args[1], args[2], settings.keys)
   head = "POST " .. settings.path .. " HTTP/1.1\r\nHost: " .. wrk.host .. ":" .. wrk.port ..
     "\r\nContent-Type: application/json\r\nContent-Length: " .. #BODY .. "\r\nIdempotency-Key: "
-  tail = "\r\n\r\n" .. BODY
+  ends = ends_of(settings.tokens)
   -- wrk pauses between requests only where this function is there.
   if settings.think_ms > 0 then
     delay = function() return random(0, 2 * settings.think_ms) end
@@ -66,7 +76,7 @@ function init(args)
 end
 
 function request()
-  return head .. next_key() .. tail
+  return head .. next_key() .. ends[#ends == 1 and 1 or random(#ends)]
 end
 
 -- One line that bench/load.py reads; wrk counts an answer above 399 as errors.status.

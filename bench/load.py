@@ -58,10 +58,10 @@ def replayed_key(prefix, number):
     return f"{prefix}0-{number:010d}"
 
 
-def run_wrk(port, connections, seconds, mode, prefix, threads=1, ended=None, **settings):
+def run_wrk(port, connections, seconds, mode, prefix, threads=1, ended=None, scheme="http", **settings):
     """`settings` are those of load.lua. `ended` is asked every second whether to stop early."""
     command = ["wrk", f"-t{min(threads, connections)}", f"-c{connections}", f"-d{seconds}s",
-               "--timeout", "10s", "-s", str(SCRIPT), f"http://127.0.0.1:{port}", "--", mode, prefix,
+               "--timeout", "10s", "-s", str(SCRIPT), f"{scheme}://127.0.0.1:{port}", "--", mode, prefix,
                *(f"{name}={value}" for name, value in settings.items())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 import figures as figure_files  # noqa: E402
 import footprint  # noqa: E402
 import golden  # noqa: E402
+import protecting  # noqa: E402
 import reaping  # noqa: E402
 import sharing  # noqa: E402
 from bench import Bench  # noqa: E402
@@ -35,9 +36,10 @@ PARTS = {
     "reaping": "1 M expired keys removed while serving",
     "footprint": "bytes per key in PostgreSQL and Redis",
     "golden": "payments in one commit, and the outbox's worker",
+    "protection": "tokens, TLS, encryption and limits on, beside all of them off",
 }
 STAGES = {"stores": sharing.STAGES, "reaping": reaping.STAGES, "footprint": footprint.STAGES,
-          "golden": golden.STAGES}
+          "golden": golden.STAGES, "protection": protecting.STAGES}
 
 
 def parts(text):
