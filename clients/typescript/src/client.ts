@@ -169,6 +169,7 @@ class Run {
       return this.#giveUp("key_expires", "the server may have forgotten the key before the next attempt");
     }
     if (wait >= this.#timeLeft()) return this.#giveUp("deadline", "the deadline is before the next attempt");
+    this.#options.onRetry?.({ attempts: this.#attempts, problem: this.#problem, waitMs: wait });
     await this.#surroundings.pause(wait, this.#stop);
     return undefined;
   }
@@ -195,7 +196,7 @@ class Run {
 
   async #finish({ response, bodyCut }: Answer, settled: boolean): Promise<Result> {
     // An entry that stays although it was to go does no harm: the next run gets the same answer.
-    if (settled) await this.#inStore((keys, name) => keys.remove(name, this.#key));
+    if (settled && this.#options.forgetSettled) await this.#inStore((keys, name) => keys.remove(name, this.#key));
     return { outcome: "finished", response, bodyCut, key: this.#key, attempts: this.#attempts, settled };
   }
 
@@ -219,6 +220,7 @@ class Run {
       key: this.#key,
       attempts: this.#attempts,
       sameKeyIsSafe: !this.#unprotected && !this.#tooLate && !this.#isForgotten(),
+      maybeExecuted: this.#maybeExecuted || this.#unprotected,
       lastResponse: this.#lastResponse,
     };
   }

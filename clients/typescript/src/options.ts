@@ -1,5 +1,12 @@
 import type { KeyStore } from "./keys.js";
 
+// Told before each pause: what is about to be tried again, and why.
+export interface Retry {
+  readonly attempts: number; // made so far
+  readonly problem: string; // of the last one: "the answer was 503"
+  readonly waitMs: number;
+}
+
 export interface ClientOptions {
   attemptsMax: number;
   deadlineMs: number; // of the whole run, pauses included
@@ -15,6 +22,9 @@ export interface ClientOptions {
   keyHeader: string;
   quotedKey: boolean; // "abc" instead of abc, for servers that are strict about RFC 8941
   keys: KeyStore | undefined; // keeps the keys of operations that have a name
+  // False: the caller removes a settled operation from the key store, once its answer is safe.
+  forgetSettled: boolean;
+  onRetry: ((retry: Retry) => void) | undefined;
   fetch: typeof globalThis.fetch | undefined; // undefined: the platform's own
 }
 
@@ -29,6 +39,8 @@ export const defaultOptions: Readonly<ClientOptions> = {
   keyHeader: "Idempotency-Key",
   quotedKey: false,
   keys: undefined,
+  forgetSettled: true,
+  onRetry: undefined,
   fetch: undefined,
 };
 

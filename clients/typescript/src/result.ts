@@ -26,6 +26,7 @@ export interface GaveUp {
   readonly key: string;
   readonly attempts: number;
   readonly sameKeyIsSafe: boolean; // a retry with the same key now cannot run the operation twice
+  readonly maybeExecuted: boolean; // an attempt, of this run or one before, may have run
   readonly lastResponse: Response | undefined;
 }
 

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { test } from "node:test";
 
 import { Client, GaveUpError, isReplayed, MemoryKeys, realSurroundings } from "@oncekey/client";
-import type { Finished, GaveUp, Operation, Result } from "@oncekey/client";
+import type { Finished, GaveUp, Operation, Result, Retry } from "@oncekey/client";
 
 import { ListedAnswers, type ListedAnswer } from "./listed_answers.js";
 
@@ -89,6 +89,7 @@ test("a refused connection is tried again, and proves that nothing ran", async (
   assert.equal(result.why, "attempts");
   assert.equal(result.attempts, 3);
   assert.match(result.detail, /ECONNREFUSED/);
+  assert.equal(result.maybeExecuted, false);
   // A 401 that follows is then the operation's own answer; after a lost connection it is not.
   for (const custom of [false, true]) {
     await withServer([{ status: 401 }], async (server) => {
@@ -247,4 +248,27 @@ test("a given key that contradicts the store is refused", () =>
     assert.equal(result.why, "invalid");
     assert.equal(server.requests.length, 0);
     assert.equal((await keys.list())[0]!.key, "the-first-key");
+  }));
+
+test("a settled operation stays until its caller has its answer safe", () =>
+  withServer([{ status: 201 }], async (server) => {
+    const keys = new MemoryKeys();
+    const client = new Client({ keys, forgetSettled: false });
+    const first = finished(await client.run(server.url, {}, { name: "operation" }));
+    assert.equal(first.settled, true);
+    assert.equal(finished(await client.run(server.url, {}, { name: "operation" })).key, first.key);
+    await keys.remove("operation", first.key);
+    assert.notEqual(finished(await client.run(server.url, {}, { name: "operation" })).key, first.key);
+  }));
+
+test("the caller is told of each retry", () =>
+  withServer([{ status: 503 }, { status: 409, headers: { "Retry-After": "1" } }, { status: 201 }], async (server) => {
+    const told: Retry[] = [];
+    const pause = async () => undefined;
+    const client = new Client({ onRetry: (retry) => told.push(retry) }, { ...realSurroundings, pause, chance: () => 0.5 });
+    finished(await client.run(server.url));
+    assert.deepEqual(told, [
+      { attempts: 1, problem: "the answer was 503", waitMs: 100 },
+      { attempts: 2, problem: "the answer was 409", waitMs: 1000 },
+    ]);
   }));
