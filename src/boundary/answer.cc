@@ -111,7 +111,11 @@ Answer make_answer(AnswerCase answer_case, const AnswerContext& context) {
     answer.headers.push_back(
         {"Retry-After", whole_seconds(context.retry_after_ms.value_or(retry_after_default_ms))});
   }
-  if (answer.status == 401) answer.headers.push_back({"WWW-Authenticate", "Bearer"});
+  if (answer.status == 401) {
+    const bool refused = answer_case == AnswerCase::tenant_refused;
+    answer.headers.push_back(
+        {"WWW-Authenticate", refused ? "Bearer error=\"invalid_token\"" : "Bearer"});
+  }
   if (stripe) answer.headers.push_back({"Stripe-Should-Retry", words.retryable ? "true" : "false"});
   answer.body = stripe ? stripe_body(answer_case, words, context)
                        : problem_body(words, answer.status, context);

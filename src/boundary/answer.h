@@ -26,6 +26,7 @@ enum class AnswerCase {
   key_missing,
   key_invalid,
   tenant_missing,  // 401: the credentials that name the tenant are absent
+  tenant_refused,  // 401: they are there, and give no access
   mismatch,
   in_flight,
   outcome_unknown,

@@ -8,30 +8,16 @@
 namespace oncekey {
 namespace {
 
-constexpr AnswerCase all_cases[] = {AnswerCase::key_missing,
-                                    AnswerCase::key_invalid,
-                                    AnswerCase::tenant_missing,
-                                    AnswerCase::mismatch,
-                                    AnswerCase::in_flight,
-                                    AnswerCase::outcome_unknown,
-                                    AnswerCase::result_expired,
-                                    AnswerCase::result_too_large,
-                                    AnswerCase::result_unreadable,
-                                    AnswerCase::store_unavailable,
-                                    AnswerCase::upstream_unreachable,
-                                    AnswerCase::upstream_failed,
-                                    AnswerCase::body_too_large,
-                                    AnswerCase::request_invalid,
-                                    AnswerCase::request_timeout,
-                                    AnswerCase::header_too_large,
-                                    AnswerCase::not_supported,
-                                    AnswerCase::first_sent_invalid,
-                                    AnswerCase::outside_window,
-                                    AnswerCase::too_many_new_keys,
-                                    AnswerCase::too_many_live_keys,
-                                    AnswerCase::key_not_found,
-                                    AnswerCase::not_executed,
-                                    AnswerCase::overloaded};
+constexpr AnswerCase all_cases[] = {
+    AnswerCase::key_missing,        AnswerCase::key_invalid,       AnswerCase::tenant_missing,
+    AnswerCase::tenant_refused,     AnswerCase::mismatch,          AnswerCase::in_flight,
+    AnswerCase::outcome_unknown,    AnswerCase::result_expired,    AnswerCase::result_too_large,
+    AnswerCase::result_unreadable,  AnswerCase::store_unavailable, AnswerCase::upstream_unreachable,
+    AnswerCase::upstream_failed,    AnswerCase::body_too_large,    AnswerCase::request_invalid,
+    AnswerCase::request_timeout,    AnswerCase::header_too_large,  AnswerCase::not_supported,
+    AnswerCase::first_sent_invalid, AnswerCase::outside_window,    AnswerCase::too_many_new_keys,
+    AnswerCase::too_many_live_keys, AnswerCase::key_not_found,     AnswerCase::not_executed,
+    AnswerCase::overloaded};
 
 AnswerContext context(Profile profile = Profile::ietf) {
   AnswerContext result;
@@ -69,12 +55,17 @@ TEST(Answer, StatusesAreThoseOfTheProfile) {
   const struct {
     AnswerCase answer_case;
     int ietf, stripe;
-  } table[] = {
-      {AnswerCase::key_missing, 400, 400},      {AnswerCase::key_invalid, 400, 400},
-      {AnswerCase::mismatch, 422, 400},         {AnswerCase::in_flight, 409, 409},
-      {AnswerCase::outcome_unknown, 409, 409},  {AnswerCase::result_expired, 410, 410},
-      {AnswerCase::result_too_large, 410, 410}, {AnswerCase::store_unavailable, 503, 503},
-      {AnswerCase::tenant_missing, 401, 401},   {AnswerCase::upstream_unreachable, 502, 502}};
+  } table[] = {{AnswerCase::key_missing, 400, 400},
+               {AnswerCase::key_invalid, 400, 400},
+               {AnswerCase::mismatch, 422, 400},
+               {AnswerCase::in_flight, 409, 409},
+               {AnswerCase::outcome_unknown, 409, 409},
+               {AnswerCase::result_expired, 410, 410},
+               {AnswerCase::result_too_large, 410, 410},
+               {AnswerCase::store_unavailable, 503, 503},
+               {AnswerCase::tenant_missing, 401, 401},
+               {AnswerCase::tenant_refused, 401, 401},
+               {AnswerCase::upstream_unreachable, 502, 502}};
   for (const auto& row : table) {
     EXPECT_EQ(answer_status(row.answer_case, Profile::ietf, {}), row.ietf);
     EXPECT_EQ(answer_status(row.answer_case, Profile::stripe, {}), row.stripe);

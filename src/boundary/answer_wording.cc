@@ -28,6 +28,15 @@ constexpr Wording key_invalid{
     .safe_new_key = true,
 };
 
+constexpr Wording tenant_refused{
+    .status = 401,
+    .code = "credentials_refused",
+    .title = "The request's credentials are not accepted",
+    .detail =
+        "The credentials are malformed, expired or unknown here. Send valid ones, and the same key "
+        "again. Nothing was executed.",
+};
+
 constexpr Wording tenant_missing{
     .status = 401,
     .code = "credentials_missing",
@@ -273,6 +282,8 @@ const Wording& wording(AnswerCase answer_case) {
       return key_invalid;
     case AnswerCase::tenant_missing:
       return tenant_missing;
+    case AnswerCase::tenant_refused:
+      return tenant_refused;
     case AnswerCase::mismatch:
       return mismatch;
     case AnswerCase::in_flight:

@@ -14,12 +14,13 @@ constexpr AnswerCase all_cases[] = {
     AnswerCase::result_too_large,   AnswerCase::result_unreadable,
     AnswerCase::store_unavailable,  AnswerCase::upstream_unreachable,
     AnswerCase::upstream_failed,    AnswerCase::tenant_missing,
-    AnswerCase::body_too_large,     AnswerCase::request_invalid,
-    AnswerCase::request_timeout,    AnswerCase::header_too_large,
-    AnswerCase::not_supported,      AnswerCase::first_sent_invalid,
-    AnswerCase::outside_window,     AnswerCase::too_many_new_keys,
-    AnswerCase::too_many_live_keys, AnswerCase::key_not_found,
-    AnswerCase::not_executed,       AnswerCase::overloaded};
+    AnswerCase::tenant_refused,     AnswerCase::body_too_large,
+    AnswerCase::request_invalid,    AnswerCase::request_timeout,
+    AnswerCase::header_too_large,   AnswerCase::not_supported,
+    AnswerCase::first_sent_invalid, AnswerCase::outside_window,
+    AnswerCase::too_many_new_keys,  AnswerCase::too_many_live_keys,
+    AnswerCase::key_not_found,      AnswerCase::not_executed,
+    AnswerCase::overloaded};
 
 std::string with_header(std::string_view text, std::string_view header) {
   constexpr std::string_view mark = "{header}";

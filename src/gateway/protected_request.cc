@@ -211,7 +211,9 @@ void ProtectedRequest::find_tenant() {
     id_.scope = caller->scope;
     tenant_ = std::move(caller->tenant);
   } else {
-    refusal_ = Refusal{AnswerCase::tenant_missing, caller.error().detail};
+    const bool missing = caller.error().reason == TenantError::Reason::missing;
+    refusal_ = Refusal{missing ? AnswerCase::tenant_missing : AnswerCase::tenant_refused,
+                       caller.error().detail};
   }
 }
 

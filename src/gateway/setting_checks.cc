@@ -188,14 +188,6 @@ Problem check_tenant_name(std::string_view text) {
                  "1 to 128 visible ASCII characters without spaces, not starting with \"key:\"");
 }
 
-Problem check_tenant_text(std::string_view text) {
-  const bool printable =
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 0x7f; });
-  if (printable && !text.empty() && text.size() <= 255) return std::nullopt;
-  return problem(quoted(text) + " is not a tenant as the log shows it",
-                 "\"acme\", or with tokens \"jwt sub=acme\"");
-}
-
 Problem check_probe(std::string_view text) {
   const std::string example = "\"/payments?idempotency_key={key}\"";
   if (text.starts_with('/') && (!is_visible(text) || text.find('#') != text.npos)) {

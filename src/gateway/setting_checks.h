@@ -20,7 +20,6 @@ std::optional<SettingProblem> check_key_header(std::string_view text);  // and n
 std::optional<SettingProblem> check_replay_header(std::string_view text);  // may be repeated (W2)
 std::optional<SettingProblem> check_pointer(std::string_view text);        // RFC 6901
 std::optional<SettingProblem> check_tenant_name(std::string_view text);
-std::optional<SettingProblem> check_tenant_text(std::string_view text);  // as the log shows it
 std::optional<SettingProblem> check_probe(std::string_view text);  // /path or http://…, with {key}
 std::optional<SettingProblem> check_ledger(std::string_view text);     // http://…, with {after}
 std::optional<SettingProblem> check_collector(std::string_view text);  // "" or a URL
