@@ -1,0 +1,78 @@
+# Debian packages by CPack: `oncekey` (program, service, configuration, documents) and, for those who
+# link the library, `liboncekey-dev`. `./dev package` makes them.
+set(documents README.md CHANGELOG.md oncekey.example.toml)
+file(GLOB pages CONFIGURE_DEPENDS docs/*.md)
+install(FILES ${documents} ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
+install(FILES packaging/oncekey.service DESTINATION lib/systemd/system COMPONENT program)
+install(FILES packaging/oncekey.toml DESTINATION /etc/oncekey COMPONENT program)
+
+# Generated from the commands' definitions; compressed, as Debian has them.
+file(GLOB man_pages CONFIGURE_DEPENDS man/*.1 man/*.5)
+find_program(GZIP gzip)
+foreach(page IN LISTS man_pages)
+  get_filename_component(name ${page} NAME)
+  get_filename_component(section ${page} LAST_EXT)
+  string(SUBSTRING ${section} 1 1 section)
+  set(packed ${CMAKE_BINARY_DIR}/man/${name}.gz)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/man)
+  execute_process(COMMAND ${GZIP} -9nc ${page} OUTPUT_FILE ${packed} COMMAND_ERROR_IS_FATAL ANY)
+  install(FILES ${packed} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT program)
+endforeach()
+if(EXISTS ${CMAKE_SOURCE_DIR}/completions/oncekey.bash)
+  install(FILES completions/oncekey.bash RENAME oncekey
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
+endif()
+if(EXISTS ${CMAKE_SOURCE_DIR}/completions/_oncekey)
+  install(FILES completions/_oncekey
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
+endif()
+if(EXISTS ${CMAKE_SOURCE_DIR}/completions/oncekey.fish)
+  install(FILES completions/oncekey.fish
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME oncekey)
+set(CPACK_PACKAGE_VENDOR Oncekey)
+set(CPACK_PACKAGE_CONTACT "The Oncekey maintainers <maintainers@oncekey.invalid>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_COMPONENTS_ALL program library)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME oncekey)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA
+  "${CMAKE_SOURCE_DIR}/packaging/deb/postinst;${CMAKE_SOURCE_DIR}/packaging/deb/prerm"
+  "${CMAKE_SOURCE_DIR}/packaging/deb/postrm;${CMAKE_SOURCE_DIR}/packaging/deb/conffiles")
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
+"gateway that makes state-changing HTTP APIs safe to retry
+ A client whose POST timed out cannot know whether it ran. With Oncekey in front
+ of the service it sends the request again under the same Idempotency-Key: the
+ work runs at most once, and every retry gets the first answer.
+ .
+ The store is embedded (RocksDB, SQLite) or shared (PostgreSQL, Redis). Beside
+ the gateway there are a worker that delivers a transactional outbox, and checks
+ of whether an API is safe to retry.")
+
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME liboncekey-dev)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
+  "libpq-dev, libsqlite3-dev, libsimdjson-dev, libssl-dev, libzstd-dev")
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION
+"library that makes a service's own operations safe to retry
+ Static archive, headers, and packages for CMake and pkg-config: the key, its
+ fingerprint and its answer inside a service's own SQLite or PostgreSQL
+ transaction, workflows with recovery points, outbox, inbox, and a client.")
+include(CPack)
