@@ -8,6 +8,8 @@
 #include <stdexcept>
 
 #include "gateway/config_changes.h"
+#include "gateway/encryption.h"
+#include "gateway/span_exporter.h"
 #include "gateway/trace.h"
 
 namespace oncekey::gateway {
@@ -111,7 +113,17 @@ Service::Service(const Config& config, std::string secret, store::Store store, L
 }
 
 ServiceParts Service::parts() {
-  return {secret_, fingerprinter_, owner_, log_, metrics_, cache_, signals_};
+  return {secret_,
+          fingerprinter_,
+          owner_,
+          log_,
+          metrics_,
+          cache_,
+          signals_,
+          pauses_,
+          new_keys_,
+          live_keys_,
+          stats_.exchanges_running};
 }
 
 Service::~Service() {
@@ -177,6 +189,7 @@ void Service::start_roles() {
     return *reaped == reap_batch;
   };
   reaper_ = std::make_unique<recovery::Role>(reap_every, reap, reap_rest);
+  live_key_counter_ = std::make_unique<LiveKeyCounter>(live_keys_, background(), wall_now_ms);
   follow_probes();
 }
 
@@ -212,6 +225,7 @@ void Service::stop_roles() {
   certificates_.reset();
   sweeper_.reset();
   reaper_.reset();
+  live_key_counter_.reset();
   reconciling_.reset();
 }
 
@@ -266,6 +280,8 @@ ReloadOutcome Service::reload(const Config& config) {
   const Generation& before = current();
   const ConfigChanges changes = compare(before.config(), config, engine_info().shared);
   if (!changes.needs_restart.empty()) return restart_needed(changes);
+  auto encryption = encryption_keys(config);
+  if (!encryption) return encryption.error();
   try {
     auto next = std::make_unique<Generation>(config, parts(), &before);
     for (auto& worker : workers_) next->add_loop(worker->parts());
@@ -274,6 +290,7 @@ ReloadOutcome Service::reload(const Config& config) {
     return std::string(error.what());
   }
   log_.set_level(config.log_level);
+  if (store_.keyring) store_.keyring->replace(*encryption);
   use_on_loops(current(), before);
   before.give_way_to(current());
   follow_probes();
@@ -354,6 +371,7 @@ std::string Service::metrics_text() {
   std::string text = metrics_.text(figures, stats_);
   if (webhooks_) webhooks_->append_metrics(text);
   if (reloader_) reloader_->append_metrics(text);
+  if (log_.spans()) log_.spans()->append_metrics(text);
   return text;
 }
 

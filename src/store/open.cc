@@ -108,6 +108,7 @@ Result<Store, std::string> open_plain(const StoreUrl& url, const OpenOptions& op
 Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& options) {
   auto store = open_plain(url, options);
   if (!store || options.sealing.keyring == nullptr) return store;
+  store->keyring = options.sealing.keyring;
   // Outside of everything, a cache included: nothing behind it sees an answer in clear.
   for (std::unique_ptr<Engine>& lane : store->lanes) {
     lane = std::make_unique<SealedEngine>(std::move(lane), options.sealing);

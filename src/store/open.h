@@ -25,7 +25,8 @@ struct OpenOptions {
 // each on a connection of its own; an embedded one has one engine for everything.
 struct Store {
   std::vector<std::unique_ptr<Engine>> lanes;
-  std::unique_ptr<Engine> background;  // sweeping, reaping, operators; null: use the lanes
+  std::unique_ptr<Engine> background;    // sweeping, reaping, operators; null: use the lanes
+  std::shared_ptr<SealKeyring> keyring;  // of encryption at rest; null: nothing is encrypted
 };
 
 // The error is a sentence for operators, and never holds a password.

@@ -18,8 +18,8 @@ struct UnreadableAnswer {
 };
 
 struct Sealing {
-  std::shared_ptr<const SealKeyring> keyring;  // null: nothing is encrypted
-  bool seals = true;                           // false: opens what others have sealed, no more
+  std::shared_ptr<SealKeyring> keyring;  // null: nothing is encrypted
+  bool seals = true;                     // false: opens what others have sealed, no more
   // On an engine's thread; may be empty.
   std::function<void(const UnreadableAnswer&)> unreadable;
 };

@@ -80,6 +80,23 @@ TEST_F(Encryption, KeysRotate) {
   EXPECT_EQ(arrivals("before-rotation-0001"), 1u);
 }
 
+TEST_F(Encryption, KeysRotateByReload) {
+  serve_encrypted(first_key);
+  const std::string before = post("before-reload-000001").body;
+  folder_.write("keys", "no key\n");
+  gateway_->process().signal(SIGHUP);
+  const std::string refused = gateway_->log_line("/event", "reload_refused");
+  EXPECT_NE(refused.find("line 1: expected a name"), std::string::npos) << refused;
+  folder_.write("keys", std::string(second_key) + first_key);
+  gateway_->process().signal(SIGHUP);
+  gateway_->log_line("/event", "reloaded");
+  const std::string after = post("after-reload-0000001").body;
+  EXPECT_EQ(post("before-reload-000001").body, before);
+  change_keys(second_key);  // what came after the reload needs the new key alone
+  EXPECT_EQ(post("after-reload-0000001").body, after);
+  EXPECT_EQ(json_text(post("before-reload-000001").body, "/code"), "result_unreadable");
+}
+
 TEST_F(Encryption, AWrongKeyIsAnErrorAndNeverGarbage) {
   serve_encrypted(first_key);
   const std::string body = post("wrong-key-0123456789").body;
