@@ -47,6 +47,7 @@ enum class AnswerCase {
   too_many_live_keys,    // 429: the tenant has as many keys as it may have
   key_not_found,         // 404: the caller has no such key
   not_executed,          // 409: looked up, and proved not to have been executed
+  route_paused,          // 503: an operator has paused the route
   overloaded,            // 503: too many connections, or shutting down
 };
 

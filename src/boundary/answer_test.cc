@@ -17,7 +17,7 @@ constexpr AnswerCase all_cases[] = {
     AnswerCase::request_timeout,    AnswerCase::header_too_large,  AnswerCase::not_supported,
     AnswerCase::first_sent_invalid, AnswerCase::outside_window,    AnswerCase::too_many_new_keys,
     AnswerCase::too_many_live_keys, AnswerCase::key_not_found,     AnswerCase::not_executed,
-    AnswerCase::overloaded};
+    AnswerCase::route_paused,       AnswerCase::overloaded};
 
 AnswerContext context(Profile profile = Profile::ietf) {
   AnswerContext result;

@@ -260,6 +260,19 @@ constexpr Wording not_executed{
     .retryable = true,
 };
 
+constexpr Wording route_paused{
+    .status = 503,
+    .code = "route_paused",
+    .stripe_type = api_error,
+    .title = "This operation is paused",
+    .detail =
+        "New requests of this kind are not executed for the moment; answers to earlier ones are "
+        "still repeated. This request was not executed; send it with the same key again after the "
+        "time in Retry-After.",
+    .retryable = true,
+    .retry_after = true,
+};
+
 constexpr Wording overloaded{
     .status = 503,
     .code = "overloaded",
@@ -324,6 +337,8 @@ const Wording& wording(AnswerCase answer_case) {
       return key_not_found;
     case AnswerCase::not_executed:
       return not_executed;
+    case AnswerCase::route_paused:
+      return route_paused;
     case AnswerCase::overloaded:
       return overloaded;
   }

@@ -55,7 +55,7 @@ TEST(Fingerprint, StaysTheSameFromReleaseToRelease) {
 
 TEST(Fingerprint, EveryPartOfTheRequestCounts) {
   const FingerprintInput first{"t", "POST", "/a", "application/json", "{}"};
-  std::vector<FingerprintInput> others(7, first);
+  std::vector<FingerprintInput> others(8, first);
   others[0].tenant = "u";
   others[1].method = "PATCH";
   others[2].target = "/a?x";
@@ -63,6 +63,7 @@ TEST(Fingerprint, EveryPartOfTheRequestCounts) {
   others[4].body = "[]";
   others[5].body = "";
   others[6].content_encoding = "gzip";
+  others[7].first_sent = "2026-11-16T06:00:00Z";
   for (const auto& other : others) {
     EXPECT_NE(fingerprinter().compute(first, {}), fingerprinter().compute(other, {}));
   }

@@ -1,6 +1,7 @@
 // What the requests of one loop share. Owned by the service; nothing here is global.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -9,9 +10,12 @@
 
 #include "gateway/commit_gate.h"
 #include "gateway/config.h"
+#include "gateway/live_keys.h"
 #include "gateway/log.h"
 #include "gateway/metrics.h"
+#include "gateway/new_key_limit.h"
 #include "gateway/replay_cache.h"
+#include "gateway/route_pauses.h"
 #include "gateway/route_table.h"
 #include "gateway/settle_signals.h"
 #include "gateway/tenant_resolver.h"
@@ -41,6 +45,10 @@ struct Context {
   Metrics& metrics;
   ReplayCache& cache;
   SettleSignals& signals;
+  RoutePauses& pauses;
+  NewKeyLimit& new_keys;
+  LiveKeys& live_keys;
+  std::atomic<std::uint64_t>& running;  // a shutdown waits for these
   std::shared_ptr<TenantResolver> tenants = std::make_shared<TenantResolver>(
       config.tenant, secret, open_tenant_files(config.tenant, &log));
 };

@@ -7,13 +7,13 @@ namespace {
 // Connections from the pool that turn out dead before a byte left; a fresh one follows.
 constexpr int dead_connections_max = 8;
 
-http::Task<void> read_answer(const Context& context, const http::Exchange& exchange,
-                             const RouteConfig& route, http::SteadyMs deadline,
+http::Task<void> read_answer(const Context& context, const RouteConfig& route,
+                             std::string_view method, http::SteadyMs deadline,
                              DispatchResult& result) {
   http::UpstreamConnection& connection = *result.connection;
   const http::HeadLimits& limits = context.upstream.options().head;
   do {
-    auto head = co_await connection.read_head(exchange.head().method, limits, deadline);
+    auto head = co_await connection.read_head(method, limits, deadline);
     if (!head.ok) {
       result.timed_out = head.timed_out;
       result.error = std::move(head.error);
@@ -58,16 +58,20 @@ http::Task<void> read_answer(const Context& context, const http::Exchange& excha
 
 }  // namespace
 
-http::Task<DispatchResult> dispatch(const Context& context, http::Exchange& exchange,
-                                    const RouteConfig& route, const ForwardContext& forward,
-                                    std::string_view body, std::int64_t lease_over_us) {
-  DispatchResult result;
+std::string upstream_head(const http::Exchange& exchange, const ForwardContext& forward,
+                          std::size_t body_size) {
   std::string head;
   http::Framing framing = exchange.framing();
   if (framing.kind != http::Framing::Kind::none) {
-    framing = http::Framing{http::Framing::Kind::sized, body.size()};
+    framing = http::Framing{http::Framing::Kind::sized, body_size};
   }
   write_upstream_head(head, exchange, framing, forward);
+  return head;
+}
+
+http::Task<DispatchResult> dispatch(const Context& context, const RouteConfig& route,
+                                    const UpstreamRequest& request, std::int64_t lease_over_us) {
+  DispatchResult result;
   http::SteadyMs deadline = context.loop.now() + route.upstream_timeout_ms;
   for (int tries = 0;; ++tries) {
     result.connection = context.upstream.acquire_idle();
@@ -83,7 +87,8 @@ http::Task<DispatchResult> dispatch(const Context& context, http::Exchange& exch
       result.error = "the lease ran out before anything was sent";
       co_return result;
     }
-    http::IoResult sent = co_await result.connection->stream.write(head, body, deadline);
+    http::IoResult sent =
+        co_await result.connection->stream.write(request.head, request.body, deadline);
     if (sent.ok()) break;
     if (sent.bytes == 0 && result.connection->reused && tries < dead_connections_max) continue;
     result.any_byte_sent = sent.bytes > 0;
@@ -93,7 +98,7 @@ http::Task<DispatchResult> dispatch(const Context& context, http::Exchange& exch
     co_return result;
   }
   result.any_byte_sent = true;
-  co_await read_answer(context, exchange, route, deadline, result);
+  co_await read_answer(context, route, request.method, deadline, result);
   co_return result;
 }
 

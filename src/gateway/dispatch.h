@@ -29,11 +29,21 @@ struct DispatchResult {
 // For a request that has no reservation.
 inline constexpr std::int64_t no_lease = std::numeric_limits<std::int64_t>::max();
 
+// A request as it goes upstream. Its head is written beforehand, so that the client's own request
+// need not live as long.
+struct UpstreamRequest {
+  std::string_view head;  // complete with the empty line
+  std::string_view method;
+  std::string_view body;
+};
+
+std::string upstream_head(const http::Exchange& exchange, const ForwardContext& forward,
+                          std::size_t body_size);
+
 // Sends the request once. It is tried on another connection only when not one byte of it left.
 // From `lease_over_us` (of steady_now_us()) on nothing is sent: a process that was stopped between
 // its reservation and this point may find that the record has another owner by now.
-http::Task<DispatchResult> dispatch(const Context& context, http::Exchange& exchange,
-                                    const RouteConfig& route, const ForwardContext& forward,
-                                    std::string_view body, std::int64_t lease_over_us);
+http::Task<DispatchResult> dispatch(const Context& context, const RouteConfig& route,
+                                    const UpstreamRequest& request, std::int64_t lease_over_us);
 
 }  // namespace oncekey::gateway

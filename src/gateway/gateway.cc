@@ -1,5 +1,6 @@
 #include "gateway/gateway.h"
 
+#include "gateway/key_status.h"
 #include "gateway/own_answer.h"
 #include "gateway/pass_through.h"
 #include "gateway/protected_request.h"
@@ -56,6 +57,10 @@ http::Task<void> Gateway::handle(http::Exchange& exchange) {
   const http::RequestHead& head = exchange.head();
   if (head.path == policy_path && (head.method == "GET" || head.method == "HEAD")) {
     co_await answer_policy(context, exchange);
+    co_return;
+  }
+  if (head.path.starts_with(key_status_prefix)) {
+    co_await answer_key_status(context, exchange);
     co_return;
   }
   const Route* route = context.routes.match(head.method, head.target);

@@ -81,7 +81,8 @@ void Generation::add_loop(const LoopParts& parts) {
   contexts_.push_back({config_, routes_, service_.secret, service_.fingerprinter, policy_,
                        base_path_, service_.owner, parts.loop, *pools_[index], parts.gate,
                        parts.requests, service_.log, service_.metrics, service_.cache,
-                       service_.signals});
+                       service_.signals, service_.pauses, service_.new_keys, service_.live_keys,
+                       service_.running});
 }
 
 void Generation::give_way_to(const Generation& next) const {

@@ -29,6 +29,10 @@ struct ServiceParts {
   Metrics& metrics;
   ReplayCache& cache;
   SettleSignals& signals;
+  RoutePauses& pauses;
+  NewKeyLimit& new_keys;
+  LiveKeys& live_keys;
+  std::atomic<std::uint64_t>& running;  // a shutdown waits for these
 };
 
 // And of each loop.

@@ -41,6 +41,7 @@ http::Task<std::string> send_own_answer(const Context& context, http::Exchange& 
   for (const Header& header : answer.headers) start.add(header.name, header.value);
   if (!own.key.empty()) start.add(route.key_header, own.key);
   if (own.unprotected) start.add(unprotected_field, "false");
+  if (own.no_store) start.add("Cache-Control", "no-store");
   add_date(start);
   co_await exchange.respond(start, answer.body);
   co_return instance;

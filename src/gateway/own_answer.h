@@ -19,6 +19,7 @@ struct OwnAnswer {
   int status = 0;            // 0: the case's own
   std::string_view key;      // echoed when there is one
   bool unprotected = false;  // the request went on without a reservation (fail_open)
+  bool no_store = false;     // an answer to GET that no cache may keep
 };
 
 // Returns the answer's instance, which the log repeats.

@@ -219,6 +219,7 @@ class PassThrough {
     RequestLine line;
     line.method = exchange_.head().method;
     line.path = exchange_.head().path;
+    if (route_ != nullptr) line.route = route_->match;
     line.trace_id = trace_.trace_id();
     line.peer = exchange_.peer();
     line.decision = decision_;

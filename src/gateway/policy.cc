@@ -5,6 +5,8 @@
 #include "boundary/json_writer.h"
 #include "gateway/config_settings.h"
 #include "gateway/config_units.h"
+#include "gateway/key_status.h"
+#include "gateway/limit_settings.h"
 #include "gateway/policy_errors.h"
 #include "gateway/policy_page.h"
 #include "gateway/route_table.h"
@@ -79,6 +81,30 @@ void write_behaviour(JsonWriter& writer, const RouteConfig& route) {
   }
   writer.member("body_limit_bytes", route.body_limit);
   if (route.fail_open) writer.member("fail_open", true);
+  if (route.max_age_ms > 0) {
+    writer.member("max_age", format_duration(route.max_age_ms));
+    writer.member("max_age_seconds", route.max_age_ms / 1000);
+    writer.member("age_header", route.age_header);
+    writer.member("age_required", route.age_required);
+    writer.member("age_leeway", format_duration(route.age_leeway_ms));
+  }
+  if (route.async != AsyncUse::off) {
+    writer.member("async", route.async == AsyncUse::always ? "always" : "allowed");
+  }
+}
+
+// Of every tenant that has none of its own; those are not everybody's to know.
+void write_limits(JsonWriter& writer, const Limits& limits) {
+  const NewKeyRate rate = new_key_rate(limits, {});
+  if (rate.per_second == 0 && limits.live_keys_max == 0) return;
+  writer.key("limits");
+  writer.begin_object();
+  if (rate.per_second > 0) {
+    writer.member("new_keys_per_second", rate.per_second);
+    writer.member("new_keys_burst", rate.burst);
+  }
+  if (limits.live_keys_max > 0) writer.member("live_keys_max", limits.live_keys_max);
+  writer.end_object();
 }
 
 void write_route(JsonWriter& writer, const RouteConfig& route) {
@@ -107,6 +133,8 @@ std::string policy_json(const Config& config) {
   for (const RouteConfig& route : routes) write_route(writer, route);
   writer.end_array();
   writer.member("unmatched", "passes without a key");
+  writer.member("key_status", std::string(key_status_prefix) + "{key}");
+  write_limits(writer, config.limits);
   writer.key("errors");
   writer.begin_array();
   for (const PolicyError& error : policy_errors(routes.front().key_header)) {

@@ -20,7 +20,7 @@ constexpr AnswerCase all_cases[] = {
     AnswerCase::first_sent_invalid, AnswerCase::outside_window,
     AnswerCase::too_many_new_keys,  AnswerCase::too_many_live_keys,
     AnswerCase::key_not_found,      AnswerCase::not_executed,
-    AnswerCase::overloaded};
+    AnswerCase::route_paused,       AnswerCase::overloaded};
 
 std::string with_header(std::string_view text, std::string_view header) {
   constexpr std::string_view mark = "{header}";

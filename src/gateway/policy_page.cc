@@ -76,6 +76,19 @@ std::string failure_sentence(const RouteConfig& route) {
   return {};
 }
 
+std::string age_sentence(const RouteConfig& route) {
+  return "A request is executed for " + escape_html(format_duration_in_words(route.max_age_ms)) +
+         " after it was first sent, as " + code(route.age_header) +
+         (route.age_required ? " says" : " says where it is sent") +
+         "; retries repeat its value. After that: " + link("request_outside_window") + ".";
+}
+
+std::string later_sentence(const RouteConfig& route) {
+  return (route.async == AsyncUse::always ? std::string("Always")
+                                          : "With " + code("Prefer: respond-async")) +
+         ": 202, and the answer at " + code("/.well-known/idempotency/keys/{key}/answer") + ".";
+}
+
 std::string status_cell(const RouteConfig& route, AnswerCase answer_case, std::string_view name) {
   return tag("td", std::to_string(answer_status(answer_case, route.profile, route.statuses))) +
          tag("td", link(name));
@@ -119,6 +132,10 @@ std::string route_section(const RouteConfig& route) {
                "While keys cannot be looked up, requests run without protection and a "
                "retry runs again. Their answers say " +
                    code("Idempotency-Protected: false") + ".");
+  }
+  if (route.key != KeyUse::off && route.max_age_ms > 0) out += row("Age", age_sentence(route));
+  if (route.key != KeyUse::off && route.async != AsyncUse::off) {
+    out += row("Later", later_sentence(route));
   }
   out += "</dl>\n";
   if (route.key != KeyUse::off) out += status_table(route);

@@ -46,6 +46,32 @@ std::int64_t number_at(simdjson::dom::element root, std::string_view pointer) {
   return number;
 }
 
+TEST(Policy, TellsOfAgeLaterAnswersAndLimits) {
+  RouteConfig route = payments();
+  route.max_age_ms = 300'000;
+  route.async = AsyncUse::allowed;
+  Config config = with_routes({route});
+  config.limits.new_keys_per_second = 5;
+  config.limits.live_keys_max = 100;
+  config.limits.tenants.push_back({"canary", 7, 7, 7});
+  simdjson::dom::parser parser;
+  const std::string json = policy_json(config);
+  const simdjson::dom::element root = parser.parse(json);
+  EXPECT_EQ(text_at(root, "/routes/0/max_age"), "5m");
+  EXPECT_EQ(number_at(root, "/routes/0/max_age_seconds"), 300);
+  EXPECT_EQ(text_at(root, "/routes/0/age_header"), "Repeatability-First-Sent");
+  EXPECT_EQ(text_at(root, "/routes/0/async"), "allowed");
+  EXPECT_EQ(number_at(root, "/limits/new_keys_per_second"), 5);
+  EXPECT_EQ(number_at(root, "/limits/new_keys_burst"), 5);
+  EXPECT_EQ(number_at(root, "/limits/live_keys_max"), 100);
+  EXPECT_EQ(text_at(root, "/key_status"), "/.well-known/idempotency/keys/{key}");
+  EXPECT_EQ(json.find("canary"), json.npos) << "one tenant's limits are not everybody's to know";
+  const std::string html = policy_html(config);
+  EXPECT_NE(html.find("Prefer: respond-async"), html.npos);
+  EXPECT_NE(html.find("Repeatability-First-Sent"), html.npos);
+  EXPECT_EQ(policy_json(with_routes({payments()})).find("max_age"), std::string::npos);
+}
+
 TEST(Policy, TellsWhereKeysMayGoUnprotected) {
   RouteConfig route = payments();
   EXPECT_EQ(policy_json(with_routes({route})).find("fail_open"), std::string::npos);

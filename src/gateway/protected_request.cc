@@ -3,50 +3,19 @@
 #include <algorithm>
 
 #include "boundary/body_key.h"
-#include "boundary/response_codec.h"
+#include "gateway/key_status.h"
 #include "gateway/own_answer.h"
 #include "gateway/relay.h"
-#include "gateway/settlement.h"
+#include "gateway/replay.h"
+#include "gateway/retry_times.h"
 #include "gateway/unprotected.h"
 
 namespace oncekey::gateway {
 
 namespace {
 
-// How long a client should wait before it asks again.
-constexpr DurationMs retry_in_flight_ms = 1'000;
-constexpr DurationMs retry_store_ms = 1'000;
-constexpr DurationMs retry_unknown_ms = 30'000;
-// A probe that is due now is asked at the reconciler's next look, and answered soon after.
-constexpr DurationMs retry_probe_due_ms = 2'000;
-constexpr DurationMs retry_unreachable_ms = 1'000;
 // A waiting duplicate also asks the store this often: another node may have settled the record.
 constexpr DurationMs wait_poll_ms = 250;
-
-// Tells the store that the owner is alive while the upstream works.
-class Heart final : private http::Timer {
- public:
-  Heart(const Context& context, const RecordId& id, Fence fence, DurationMs lease_ms)
-      : context_(context), id_(id), fence_(fence), lease_ms_(lease_ms) {
-    beat_later();
-  }
-
- private:
-  void beat_later() { arm(context_.loop.timers(), context_.loop.now() + lease_ms_ / 3); }
-  void on_deadline() override {
-    Heartbeat beat;
-    beat.id = id_;
-    beat.fence = fence_;
-    beat.lease_ms = lease_ms_;
-    context_.gate.commit_unattended(std::move(beat));
-    beat_later();
-  }
-
-  const Context& context_;
-  const RecordId& id_;
-  Fence fence_;
-  DurationMs lease_ms_;
-};
 
 // The first two lines of a header that should have one: more make no difference.
 struct TwoLines {
@@ -77,14 +46,6 @@ std::string joined(const http::RequestHead& head, std::string_view name) {
   return value;
 }
 
-bool has_probe(const RouteConfig& route) {
-  return !route.probe.get.empty();
-}
-
-DurationMs first_probe_in(const RouteConfig& route) {
-  return has_probe(route) ? route.probe.every_ms : retry_unknown_ms;
-}
-
 ReserveResult result_of(const ReserveOutcome& outcome) {
   if (auto* execute = std::get_if<Execute>(&outcome)) {
     return execute->attempt > 1 ? ReserveResult::failed_retry : ReserveResult::created;
@@ -97,49 +58,6 @@ ReserveResult result_of(const ReserveOutcome& outcome) {
   return ReserveResult::unavailable;
 }
 
-std::string_view name_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::completed:
-      return "completed";
-    case Outcome::failed_retryable:
-      return "failed_retryable";
-    case Outcome::unknown:
-      return "unknown";
-  }
-  return "unknown";
-}
-
-Classification classify(const DispatchResult& result, On5xx on_5xx) {
-  if (result.kind == DispatchResult::Kind::silence) {
-    return classify_silence(result.any_byte_sent, result.error);
-  }
-  const http::ResponseHead& head = result.connection->head;
-  std::optional<std::string_view> said;
-  if (const http::Field* field = head.find(http::FieldId::idempotency_outcome)) said = field->value;
-  if (head.count(http::FieldId::idempotency_outcome) > 1) said = "contradictory";
-  return classify_answer(head.status, said, on_5xx);
-}
-
-// What a replay will repeat of this answer; null when it is too large to keep.
-std::shared_ptr<const StoredResponse> keep(const DispatchResult& result, const RouteConfig& route) {
-  if (result.kind != DispatchResult::Kind::answer) return nullptr;
-  const std::vector<std::string>& allowed =
-      route.replay_headers.empty() ? default_replay_headers() : route.replay_headers;
-  auto may_matter = [&](const http::Field& field) {
-    if (field.id == http::FieldId::connection) return true;
-    return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& name) {
-      return http::equals_ignoring_case(name, field.name);
-    });
-  };
-  std::vector<Header> headers;
-  for (const http::Field& field : result.connection->head.fields) {
-    if (!may_matter(field)) continue;
-    headers.push_back(Header{std::string(field.name), std::string(field.value)});
-  }
-  return std::make_shared<const StoredResponse>(
-      pack_response(result.connection->head.status, headers, result.body, allowed));
-}
-
 }  // namespace
 
 ProtectedRequest::ProtectedRequest(const Context& context, http::Exchange& exchange,
@@ -149,12 +67,14 @@ ProtectedRequest::ProtectedRequest(const Context& context, http::Exchange& excha
   std::optional<std::string_view> sent;
   if (traceparent) sent = traceparent->value;
   trace_ = keep_or_start_trace(sent);
+  context.requests.begin_spans(trace_);
 }
 
 http::Task<bool> ProtectedRequest::run() {
   KeyFound found = find_key();
   if (found == KeyFound::absent) co_return false;
   if (!refused()) find_tenant();
+  if (!refused()) find_age();
   if (!refused()) {
     std::optional<http::BodyRead> read = exchange_.try_read_body(route_.body_limit, body_);
     if (!read) read = co_await exchange_.read_body(route_.body_limit, body_);
@@ -217,6 +137,23 @@ void ProtectedRequest::find_tenant() {
   }
 }
 
+// Too old is no refusal yet: an answer that is stored may still be repeated.
+void ProtectedRequest::find_age() {
+  age_ = judge_age(exchange_.head(), route_, wall_now_ms());
+  if (age_.verdict == RequestAge::Verdict::missing) {
+    refusal_ = Refusal{AnswerCase::first_sent_invalid,
+                       "Send the header " + route_.age_header +
+                           " with the time when this request was first sent, as an HTTP-date or "
+                           "as RFC 3339 has it, and the same value in every retry. Nothing was "
+                           "executed."};
+  } else if (age_.verdict == RequestAge::Verdict::invalid) {
+    refusal_ = Refusal{AnswerCase::first_sent_invalid,
+                       "The header " + route_.age_header +
+                           " must be there once, as an HTTP-date or as RFC 3339 has it. Nothing "
+                           "was executed."};
+  }
+}
+
 void ProtectedRequest::judge_body(http::BodyRead read) {
   if (read == http::BodyRead::complete) return;
   exchange_.close_after();
@@ -252,6 +189,7 @@ void ProtectedRequest::compute_fingerprint() {
   input.content_type = content_type;
   input.content_encoding = content_encoding;
   input.body = body_;
+  input.first_sent = age_.first_sent;
   fingerprint_ = context_.fingerprinter.compute(input, route_.fingerprint);
 }
 
@@ -279,6 +217,19 @@ http::Task<void> ProtectedRequest::reserve() {
     }
     co_return;
   }
+  const Admission::Request new_key{id_, tenant_, fingerprint_, age_};
+  Admission admission(context_, route_, new_key);
+  const Admission::Verdict admitted = co_await admission.ask();
+  if (admitted == Admission::Verdict::refused) {
+    co_await answer(Decision::limited, admission.answer_case(), {}, admission.retry_after());
+    co_return;
+  }
+  if (admitted == Admission::Verdict::unavailable) {
+    error_ = admission.error();
+    context_.metrics.store_error();
+    co_await answer(Decision::unavailable, AnswerCase::store_unavailable, {}, retry_store_ms);
+    co_return;
+  }
   http::SteadyMs wait_until = context_.loop.now() + route_.wait_timeout_ms;
   bool seen_in_flight = false;
   for (;;) {
@@ -289,6 +240,7 @@ http::Task<void> ProtectedRequest::reserve() {
     fill_reserve(commit.operation());
     ReserveOutcome outcome = co_await commit;
     line_.reserve_us += steady_now_us() - begun_us;
+    admission.settle(outcome);
     bool held = std::holds_alternative<InFlight>(outcome) &&
                 route_.on_inflight == OnInflight::wait && context_.loop.now() < wait_until;
     if (held) {
@@ -299,7 +251,10 @@ http::Task<void> ProtectedRequest::reserve() {
       continue;
     }
     context_.metrics.reserve(result_of(outcome), to_seconds(line_.reserve_us));
-    if (auto* execution = std::get_if<Execute>(&outcome)) {
+    if (auto* execution = std::get_if<Execute>(&outcome); execution && !admission.may_execute()) {
+      give_back(*execution);  // its record was settled or forgotten since it was looked at
+      co_await answer(Decision::limited, admission.answer_case(), {}, admission.retry_after());
+    } else if (execution) {
       std::int64_t lease_over_us = begun_us + route_.lease_ms * 1'000;
       co_await execute(*execution, lease_over_us);
     } else if (auto* stored = std::get_if<Replay>(&outcome)) {
@@ -322,6 +277,12 @@ http::Task<void> ProtectedRequest::reserve() {
     } else if (std::holds_alternative<Expired>(outcome)) {
       context_.metrics.duplicate(id_.scope);
       co_await answer(Decision::expired, AnswerCase::result_expired);
+    } else if (auto old = context_.cache.find_old(id_, context_.loop.now());
+               old && old->fingerprint == fingerprint_) {
+      // What the store last said is all there is, and a replay executes nothing.
+      context_.metrics.store_error();
+      context_.metrics.cache_replay();
+      co_await replay(old->replay);
     } else {
       error_ = std::get<Unavailable>(outcome).reason;
       context_.metrics.store_error();
@@ -345,36 +306,85 @@ http::Task<void> ProtectedRequest::fail_open() {
   if (!outcome.error.empty()) error_.append("; ").append(outcome.error);
 }
 
+void ProtectedRequest::give_back(const Execute& hold) {
+  Settle settle;
+  settle.id = id_;
+  settle.fence = hold.fence;
+  settle.verdict = SettleFailed{"not dispatched: the request is too old, or its route is paused"};
+  context_.gate.commit_unattended(std::move(settle));
+}
+
 http::Task<void> ProtectedRequest::execute(Execute hold, std::int64_t lease_over_us) {
   line_.attempt = hold.attempt;
+  line_.upstream_after_us = steady_now_us() - started_us_;
   ForwardedKey key{route_.key_header, echoed_key(), hold.attempt};
   ForwardContext forward{context_.config, context_.base_path, trace_.traceparent, &key, false};
-  std::int64_t begun_us = steady_now_us();
-  DispatchResult result;
-  {
-    Heart heart(context_, id_, hold.fence, route_.lease_ms);
-    result = co_await dispatch(context_, exchange_, route_, forward, body_, lease_over_us);
+  std::string head = upstream_head(exchange_, forward, body_.size());
+  const AsyncWish wish = async_wish(exchange_.head(), route_);
+  if (wish.patience_ms) {
+    const std::string_view method = exchange_.head().method;
+    auto later = std::make_shared<LaterAttempt>(LaterAttempt{context_, route_, id_, hold,
+                                                             std::move(head), std::string(method),
+                                                             std::move(body_), lease_over_us});
+    start_later(later);
+    const bool done = co_await wait_for_later(*later, *wish.patience_ms);
+    if (done) {
+      co_await answer_attempt(later->attempt);
+    } else {
+      co_await accept(hold, wish.preferred);
+    }
+    co_return;
   }
-  line_.upstream_us = steady_now_us() - begun_us;
-  context_.metrics.upstream(to_seconds(line_.upstream_us));
+  const UpstreamRequest request{head, exchange_.head().method, body_};
+  Attempt done = co_await attempt(context_, route_, id_, hold, request, lease_over_us);
+  co_await answer_attempt(done);
+}
 
-  Classification classification = classify(result, route_.on_5xx);
-  error_ = classification.reason;
-  line_.outcome = name_of(classification.outcome);
+// The reservation is durable, and the attempt goes on by itself.
+http::Task<void> ProtectedRequest::accept(const Execute& hold, bool preferred) {
+  line_.decision = Decision::accepted;
+  Record record;
+  record.id = id_;
+  record.attempt = hold.attempt;
+  const TimestampMs now = wall_now_ms();
+  http::ResponseStart start;
+  start.status = 202;
+  start.add("Location", key_status_path(id_.key));
+  start.add("Content-Type", "application/json");
+  if (preferred) start.add("Preference-Applied", "respond-async");
+  add_status_fields(start, record, now);
+  add_idempotency_fields(start, 0);
+  add_date(start);
+  const std::string body = key_status_json(record, now);
+  co_await exchange_.respond(start, body);
+}
+
+http::Task<void> ProtectedRequest::answer_attempt(Attempt& done) {
+  line_.upstream_us = done.upstream_us;
+  line_.settle_us = done.settle_us;
+  line_.outcome = done.outcome;
   line_.decision = Decision::executed;
-  const DurationMs reconcile_in_ms = first_probe_in(route_);
-  Verdict verdict = SettleUnknown{classification.reason, reconcile_in_ms};
-  if (classification.outcome == Outcome::completed) {
-    verdict = SettleCompleted{keep(result, route_)};
-  } else if (classification.outcome == Outcome::failed_retryable) {
-    verdict = SettleFailed{classification.reason};
+  error_ = done.classification.reason;
+  DispatchResult& result = done.result;
+  switch (done.settlement.kind) {
+    case Settlement::Kind::settled:
+      break;
+    case Settlement::Kind::stale:
+      error_ = "settled too late: the record has another owner";
+      co_await answer(Decision::unknown, AnswerCase::outcome_unknown, {}, retry_unknown_ms);
+      co_return;
+    case Settlement::Kind::pending:
+      error_ = done.settlement.error;
+      co_await answer(
+          Decision::unavailable, AnswerCase::store_unavailable,
+          "The outcome of the request could not be recorded yet; it is being tried further. "
+          "Ask again with the same key.",
+          retry_store_ms);
+      co_return;
   }
-  bool settled = co_await settle(hold, verdict, line_.outcome);
-  if (!settled) co_return;
-
   if (result.kind != DispatchResult::Kind::silence) {
     http::ResponseStart start = relayed_start(result, route_.key_header);
-    add_idempotency_fields(start, settled_expires_at_);
+    add_idempotency_fields(start, done.settlement.expires_at);
     co_await relay(context_, exchange_, route_, result, start);
   } else if (!result.any_byte_sent) {
     co_await answer(Decision::executed, AnswerCase::upstream_unreachable, {}, retry_unreachable_ms);
@@ -385,35 +395,8 @@ http::Task<void> ProtectedRequest::execute(Execute hold, std::int64_t lease_over
         "The request was sent, but no whole answer came back, so it is not known whether "
         "it was executed. It will not be sent again. Ask with the same key after the time "
         "in Retry-After; a new key could make the operation run twice.",
-        reconcile_in_ms, status);
+        first_probe_in(route_), status);
   }
-}
-
-http::Task<bool> ProtectedRequest::settle(const Execute& hold, const Verdict& verdict,
-                                          std::string_view outcome) {
-  std::int64_t begun_us = steady_now_us();
-  Settlement settlement = co_await settle_within_patience(context_, id_, hold, verdict);
-  line_.settle_us = steady_now_us() - begun_us;
-  context_.metrics.settle(outcome, to_seconds(line_.settle_us));
-  context_.signals.notify(id_);
-  switch (settlement.kind) {
-    case Settlement::Kind::settled:
-      settled_expires_at_ = settlement.expires_at;
-      co_return true;
-    case Settlement::Kind::stale:
-      error_ = "settled too late: the record has another owner";
-      co_await answer(Decision::unknown, AnswerCase::outcome_unknown, {}, retry_unknown_ms);
-      co_return false;
-    case Settlement::Kind::pending:
-      error_ = settlement.error;
-      co_await answer(
-          Decision::unavailable, AnswerCase::store_unavailable,
-          "The outcome of the request could not be recorded yet; it is being tried further. "
-          "Ask again with the same key.",
-          retry_store_ms);
-      co_return false;
-  }
-  co_return false;
 }
 
 void ProtectedRequest::add_idempotency_fields(http::ResponseStart& start,
@@ -430,19 +413,10 @@ http::Task<void> ProtectedRequest::replay(const Replay& stored) {
     co_return;
   }
   const StoredResponse& response = *stored.response;
-  std::string unpacked;
-  std::string_view body = response.body;
-  bool plain = response.schema_version == StoredResponse::current_schema_version &&
-               response.body_encoding == BodyEncoding::identity;
-  if (!plain) {
-    Result<std::string, UnpackError> result = unpack_body(response);
-    if (!result) {
-      error_ = result.error().reason;
-      co_await answer(Decision::unavailable, AnswerCase::result_unreadable);
-      co_return;
-    }
-    unpacked = std::move(*result);
-    body = unpacked;
+  ReplayedAnswer readable;
+  if (!readable.read(response, error_)) {
+    co_await answer(Decision::unavailable, AnswerCase::result_unreadable);
+    co_return;
   }
   line_.decision = Decision::replayed;
   http::ResponseStart start;
@@ -451,7 +425,7 @@ http::Task<void> ProtectedRequest::replay(const Replay& stored) {
   add_idempotency_fields(start, stored.expires_at);
   start.add(replay_marker(route_.profile), "true");
   add_date(start);
-  co_await exchange_.respond(start, body);
+  co_await exchange_.respond(start, readable.body());
 }
 
 http::Task<void> ProtectedRequest::answer(Decision decision, AnswerCase answer_case,
@@ -468,6 +442,8 @@ void ProtectedRequest::write_log() {
   line_.path = head.path;
   line_.key = id_.key;
   line_.tenant = id_.scope;
+  line_.route = route_.match;
+  line_.route = route_.match;
   line_.trace_id = trace_.trace_id();
   line_.peer = exchange_.peer();
   line_.error = error_;
@@ -477,7 +453,7 @@ void ProtectedRequest::write_log() {
   line_.total_us = steady_now_us() - started_us_;
   if (line_.client_gone) context_.metrics.client_gone();
   context_.metrics.request(line_.decision, line_.status, to_seconds(line_.total_us));
-  context_.requests.request(line_);
+  context_.requests.request(line_, trace_);
 }
 
 }  // namespace oncekey::gateway

@@ -7,8 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/admission.h"
 #include "gateway/context.h"
-#include "gateway/dispatch.h"
+#include "gateway/later_attempt.h"
 #include "gateway/trace.h"
 #include "http/exchange.h"
 
@@ -32,6 +33,7 @@ class ProtectedRequest {
   KeyFound find_key();
   void find_key_in_body();
   void find_tenant();
+  void find_age();
   void judge_body(http::BodyRead read);
   void compute_fingerprint();
   bool refused() const { return refusal_.has_value(); }
@@ -40,7 +42,9 @@ class ProtectedRequest {
   http::Task<void> execute(Execute hold, std::int64_t lease_over_us);
   http::Task<void> fail_open();
   http::Task<void> replay(const Replay& stored);
-  http::Task<bool> settle(const Execute& hold, const Verdict& verdict, std::string_view outcome);
+  http::Task<void> accept(const Execute& hold, bool preferred);
+  http::Task<void> answer_attempt(Attempt& done);
+  void give_back(const Execute& hold);
   http::Task<void> answer(Decision decision, AnswerCase answer_case, std::string_view detail = {},
                           std::optional<DurationMs> retry_after_ms = {}, int status = 0);
   void fill_reserve(Reserve& reserve) const;
@@ -59,8 +63,8 @@ class ProtectedRequest {
   std::string tenant_;         // without what the route adds to the scope
   std::string_view sent_key_;  // as the client wrote it; empty when the key was in the body
   std::string body_;
+  RequestAge age_;
   Fingerprint fingerprint_;
-  TimestampMs settled_expires_at_ = 0;
   std::optional<Refusal> refusal_;
   RequestLine line_;
   std::string error_;

@@ -29,6 +29,15 @@ void ReplayCache::erase(Shard& shard, std::list<Slot>::iterator slot) {
 }
 
 std::optional<ReplayCache::Entry> ReplayCache::find(const RecordId& id, http::SteadyMs now) {
+  return find(id, now, false);
+}
+
+std::optional<ReplayCache::Entry> ReplayCache::find_old(const RecordId& id, http::SteadyMs now) {
+  return find(id, now, true);
+}
+
+std::optional<ReplayCache::Entry> ReplayCache::find(const RecordId& id, http::SteadyMs now,
+                                                    bool even_old) {
   if (shard_bytes_max_ == 0) return std::nullopt;
   std::string name = name_of(id);
   Shard& shard = shard_of(name);
@@ -40,6 +49,7 @@ std::optional<ReplayCache::Entry> ReplayCache::find(const RecordId& id, http::St
     erase(shard, slot);
     return std::nullopt;
   }
+  if (slot->trusted_until <= now && !even_old) return std::nullopt;
   shard.slots.splice(shard.slots.begin(), shard.slots, slot);
   return slot->entry;
 }
@@ -62,7 +72,8 @@ void ReplayCache::insert(const RecordId& id, Entry entry, http::SteadyMs asked_a
   while (!shard.slots.empty() && shard.bytes + bytes > shard_bytes_max_) {
     erase(shard, std::prev(shard.slots.end()));
   }
-  shard.slots.push_front(Slot{std::move(name), std::move(entry), bytes, until});
+  shard.slots.push_front(
+      Slot{std::move(name), std::move(entry), bytes, until, asked_at + trusted_ms});
   shard.by_name.emplace(shard.slots.front().name, shard.slots.begin());
   shard.bytes += bytes;
 }

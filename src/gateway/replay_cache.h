@@ -1,5 +1,8 @@
 // Completed records never change, so their answers may be served from memory. Holds the most
 // recently replayed ones, bounded by bytes. Used by all threads.
+//
+// An operator may evict a record, perhaps on another node. So the store is asked again from time to
+// time, and an evicted answer is not replayed for longer than `trusted_ms`.
 #pragma once
 
 #include <array>
@@ -19,14 +22,19 @@ namespace oncekey::gateway {
 
 class ReplayCache {
  public:
+  // How long an entry is served without asking the store.
+  static constexpr http::SteadyMs trusted_ms = 60'000;
+
   explicit ReplayCache(std::size_t bytes_max);  // 0 switches it off
 
   struct Entry {
     Fingerprint fingerprint;
     Replay replay;
   };
-  // Not past its retention.
+  // Not past its retention, and what the store said a short while ago.
   std::optional<Entry> find(const RecordId& id, http::SteadyMs now);
+  // Not past its retention: for when the store was asked and did not answer.
+  std::optional<Entry> find_old(const RecordId& id, http::SteadyMs now);
   // What is left of the retention is counted by this machine's steady clock from `asked_at`, when
   // the store was asked: the store's clock and this machine's wall clock need not agree.
   void insert(const RecordId& id, Entry entry, http::SteadyMs asked_at);
@@ -41,6 +49,7 @@ class ReplayCache {
     Entry entry;
     std::size_t bytes;
     http::SteadyMs until;
+    http::SteadyMs trusted_until;
   };
   struct Shard {
     std::mutex mutex;
@@ -49,6 +58,7 @@ class ReplayCache {
     std::size_t bytes = 0;
   };
 
+  std::optional<Entry> find(const RecordId& id, http::SteadyMs now, bool even_old);
   Shard& shard_of(const std::string& name);
   static void erase(Shard& shard, std::list<Slot>::iterator slot);
 

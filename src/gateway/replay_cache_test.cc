@@ -61,6 +61,18 @@ TEST(ReplayCache, OtherTenantsAndOtherSplitsOfTheNameAreNotFound) {
   }
 }
 
+TEST(ReplayCache, TheStoreIsAskedAgainFromTimeToTime) {
+  ReplayCache cache(1'024 * kilobyte);
+  constexpr http::SteadyMs trusted_ms = ReplayCache::trusted_ms;
+  cache.insert({"t", "k"}, entry("body", 10 * trusted_ms), 5);
+  EXPECT_TRUE(cache.find({"t", "k"}, 5 + trusted_ms - 1));
+  EXPECT_FALSE(cache.find({"t", "k"}, 5 + trusted_ms));
+  EXPECT_EQ(cache.find_old({"t", "k"}, 5 + trusted_ms)->replay.response->body, "body");
+  cache.insert({"t", "k"}, entry("body", 10 * trusted_ms), 5 + trusted_ms);
+  EXPECT_TRUE(cache.find({"t", "k"}, 5 + trusted_ms));
+  EXPECT_FALSE(cache.find_old({"t", "k"}, 20 * trusted_ms));
+}
+
 TEST(ReplayCache, EntryIsGoneAtTheEndOfItsRetention) {
   ReplayCache cache(1'024 * kilobyte);
   cache.insert({"t", "k"}, entry("body", 500), 0);

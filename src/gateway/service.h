@@ -13,6 +13,7 @@
 #include "gateway/config.h"
 #include "gateway/gateway.h"
 #include "gateway/generation.h"
+#include "gateway/live_key_counter.h"
 #include "gateway/reloader.h"
 #include "gateway/webhook_port.h"
 #include "http/server.h"
@@ -35,6 +36,14 @@ struct DrainCounts {
 // When a shared store's engine gives a batch up: early enough that a request which waits for the
 // batch before its own is told within timeouts.store.
 DurationMs batch_timeout_ms(const Config& config);
+
+// How the store is, for operators.
+struct StoreStatus {
+  EngineInfo engine;
+  EngineStats records;                              // zeros while the store is down
+  std::optional<store::Breaker::Snapshot> breaker;  // none: an embedded store
+  std::optional<std::uint64_t> operator_queue;      // none: nothing is reconciled here
+};
 
 class Service {
  public:
@@ -70,6 +79,15 @@ class Service {
   // What is in force now. Stays as it is, and valid, when a reload puts another in force.
   const Config& config() const { return current().config(); }
 
+  // --- operators; any thread ---
+  const std::string& owner() const { return owner_; }
+  RoutePauses& pauses() { return pauses_; }
+  // By the rules now in force. Null: no route has it.
+  const RouteConfig* route_of(const Record& record) const;
+  std::optional<recovery::ProbeRules> probe_of(const Record& record) const;
+  void forget(const RecordId& id) { cache_.forget(id); }
+  StoreStatus store_status() const;
+
  private:
   struct Worker;
 
@@ -96,6 +114,9 @@ class Service {
   Metrics metrics_;
   ReplayCache cache_;
   SettleSignals signals_;
+  RoutePauses pauses_;
+  NewKeyLimit new_keys_;
+  LiveKeys live_keys_;
   http::ServerStats stats_;
   store::Store store_;
   std::unique_ptr<store::Breaker> breaker_;  // null: the store is part of this process
@@ -107,6 +128,7 @@ class Service {
   std::unique_ptr<CertificateWatch> certificates_;
   std::unique_ptr<recovery::Role> sweeper_;
   std::unique_ptr<recovery::Role> reaper_;
+  std::unique_ptr<LiveKeyCounter> live_key_counter_;
   std::unique_ptr<recovery::Prober> prober_;  // null: no route has a probe
   std::unique_ptr<recovery::Reconciler> reconciler_;
   std::unique_ptr<recovery::Role> reconciling_;

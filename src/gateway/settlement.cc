@@ -35,6 +35,9 @@ Settlement judge(const Context& context, const RecordId& id, const Execute& hold
   if (auto* settled = std::get_if<Settled>(&outcome)) {
     result.kind = Settlement::Kind::settled;
     result.expires_at = settled->expires_at;
+    if (settled->expires_at > 0) {
+      context.live_keys.completed(id, settled->expires_at, settled->expires_at - wall_now_ms());
+    }
   } else if (auto* stale = std::get_if<StaleFence>(&outcome)) {
     result.kind = Settlement::Kind::stale;
     report_stale(context, id, hold, *stale);

@@ -3,12 +3,11 @@
 #include "gateway/dispatch.h"
 #include "gateway/own_answer.h"
 #include "gateway/relay.h"
+#include "gateway/retry_times.h"
 
 namespace oncekey::gateway {
 
 namespace {
-
-constexpr DurationMs retry_unreachable_ms = 1'000;
 
 void report(const Context& context, const http::Exchange& exchange, const Unprotected& request) {
   context.metrics.fail_open();
@@ -31,8 +30,9 @@ http::Task<UnprotectedOutcome> execute_unprotected(const Context& context, http:
   // Without Idempotency-Attempt: that is how the upstream can tell.
   ForwardContext forward{context.config, context.base_path, request.traceparent, nullptr, false};
   std::int64_t begun_us = steady_now_us();
-  DispatchResult result =
-      co_await dispatch(context, exchange, route, forward, request.body, no_lease);
+  const std::string head = upstream_head(exchange, forward, request.body.size());
+  const UpstreamRequest sent{head, exchange.head().method, request.body};
+  DispatchResult result = co_await dispatch(context, route, sent, no_lease);
   outcome.upstream_us = steady_now_us() - begun_us;
   outcome.error = result.error;
   if (result.kind != DispatchResult::Kind::silence) {

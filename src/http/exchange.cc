@@ -198,6 +198,8 @@ std::string_view reason_phrase(int status) {
       return "Conflict";
     case 410:
       return "Gone";
+    case 412:
+      return "Precondition Failed";
     case 413:
       return "Content Too Large";
     case 415:

@@ -1,0 +1,62 @@
+// Whether a request may be the first with its key: within the tenant's rate of new keys, its cap on
+// live keys and the route's age window (SPEC X2, X3), and not while its route is paused. Asked before the reservation. Whatever has a
+// record already is let through, so replays, duplicates and mismatches are never refused here and
+// use nothing up.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gateway/context.h"
+#include "gateway/request_age.h"
+#include "http/task.h"
+
+namespace oncekey::gateway {
+
+class Admission {
+ public:
+  struct Request {
+    const RecordId& id;
+    const std::string& tenant;
+    const Fingerprint& fingerprint;
+    const RequestAge& age;
+  };
+  Admission(const Context& context, const RouteConfig& route, const Request& request);
+  Admission(const Admission&) = delete;
+  ~Admission() { give_back(); }
+
+  enum class Verdict { reserve, refused, unavailable };
+  http::Task<Verdict> ask();
+
+  AnswerCase answer_case() const { return answer_case_; }                    // refused
+  std::optional<DurationMs> retry_after() const { return retry_after_ms_; }  // refused
+  const std::string& error() const { return error_; }                        // unavailable
+
+  // Otherwise what the reservation gave is handed back, and answered as a refusal.
+  bool may_execute() const { return request_.age.may_execute() && !paused_ms_; }
+
+  // What the store said: only a new key counts.
+  void settle(const ReserveOutcome& outcome);
+
+ private:
+  bool limited() const { return rate_.per_second > 0 || live_.max > 0; }
+  bool take(bool last_try);
+  http::Task<Verdict> look();
+  void give_back();
+
+  const Context& context_;
+  const RouteConfig& route_;
+  const Request request_;
+  NewKeyRate rate_;
+  LiveKeyRules live_;
+  bool holds_new_ = false;
+  bool holds_live_ = false;
+  bool worth_waiting_ = false;
+  bool settled_ = false;  // a duplicate that waits asks the store again
+  AnswerCase answer_case_ = AnswerCase::outside_window;
+  std::optional<DurationMs> paused_ms_;  // the route is, for so long
+  std::optional<DurationMs> retry_after_ms_;
+  std::string error_;
+};
+
+}  // namespace oncekey::gateway
