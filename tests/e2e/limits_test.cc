@@ -28,6 +28,30 @@ TEST_F(LimitsAtTheGateway, DeclaredLengthIsRefusedBeforeTheBodyIsSent) {
   EXPECT_TRUE(connection.ends());
 }
 
+TEST_F(LimitsAtTheGateway, KeyIsAsLongAsTheRouteAllows) {
+  serve("[[route]]\nmatch = \"POST *\"\nkey_min_length = 4\nkey_max_length = 8\n");
+  for (const std::string& key : {std::string(3, 'k'), std::string(9, 'k'), std::string(256, 'k')}) {
+    HttpResponse response = post(key);
+    EXPECT_EQ(response.status, 400) << key.size();
+    EXPECT_EQ(code(response), "idempotency_key_invalid");
+  }
+  EXPECT_EQ(upstream_.audit().size(), 0u);
+  EXPECT_EQ(post("four").status, 201);
+  EXPECT_EQ(post("eight888").status, 201);
+}
+
+TEST_F(LimitsAtTheGateway, AnswerBeyondTheRoutesLimitIsPassedOnButNotKept) {
+  serve("[[route]]\nmatch = \"POST *\"\nresponse_limit = \"1KiB\"\n");
+  HttpResponse large = post(key_a, "size=1025");
+  EXPECT_EQ(large.status, 201);
+  EXPECT_EQ(large.body.size(), 1025u);
+  HttpResponse retry = post(key_a, "size=1025");
+  EXPECT_EQ(retry.status, 410);
+  EXPECT_EQ(code(retry), "result_expired");
+  EXPECT_EQ(arrivals(key_a), 1u);
+  EXPECT_EQ(post(key_b, "size=1024").body, post(key_b).body);
+}
+
 TEST_F(LimitsAtTheGateway, HeaderBlockAndCountAreConfigurable) {
   serve("[limits]\nheader_block = \"1KiB\"\nheader_count = 10\n");
   HttpRequest large{.method = "GET"};
