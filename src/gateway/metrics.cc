@@ -262,6 +262,8 @@ std::string Metrics::text(const StoreFigures& store, const http::ServerStats& se
         server.connections_refused);
   total("oncekey_requests_refused_total", "Requests refused for their framing, size or slowness",
         server.requests_refused);
+  total("oncekey_tls_handshakes_failed_total", "Clients whose TLS handshake did not succeed",
+        server.handshakes_failed);
   return out;
 }
 
