@@ -5,7 +5,7 @@ import { connect, createServer } from "node:net";
 export class CuttingProxy {
   statuses = []; // of the answers that were passed on
   #gateway;
-  #cut; // of the next request: "answer", or a promise
+  #cut; // of the next request: "answer", "half", or a promise
   #waiting = [];
   #sockets = new Set();
   #server = createServer((client) => this.#serve(client));
@@ -24,6 +24,11 @@ export class CuttingProxy {
   // The next request's connection is reset instead of its answer.
   cutAnswer() {
     this.#cut = "answer";
+  }
+
+  // The next request's connection ends in the middle of its answer's body.
+  cutHalf() {
+    this.#cut = "half";
   }
 
   // The next request's connection is reset when the promise is fulfilled.
@@ -58,12 +63,13 @@ export class CuttingProxy {
       if (this.#cut) {
         cut = this.#cut;
         this.#cut = undefined;
-        if (cut !== "answer") void cut.then(reset);
+        if (typeof cut !== "string") void cut.then(reset);
       }
       gateway.write(piece);
     });
     gateway.on("data", (piece) => {
       if (cut === "answer") return reset();
+      if (cut === "half") return void client.end(piece.subarray(0, piece.length - 10), () => gateway.destroy());
       this.#note(piece);
       client.write(piece);
     });

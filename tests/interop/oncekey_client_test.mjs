@@ -18,6 +18,7 @@ if (existsSync(entry)) {
     match: "POST /payments",
     mismatchStatus: 422,
     knowsReplays: true,
+    retriesHalfAnswers: true,
 
     async pay(port, { retries, amount, key }) {
       const client = new Client({ attemptsMax: retries + 1 });

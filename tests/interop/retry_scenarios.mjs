@@ -46,6 +46,7 @@ async function failure(promise) {
 //   pay(port, { retries, amount, key })  -> { id, replayed }, or rejects with an error
 //   read(error)                          -> { status, replayed, message }
 //   mismatchStatus, checkMismatch(error) for another request under the same key
+//   retriesHalfAnswers                   it retries when an answer breaks off in its body
 //   knowsReplays                         it does not retry what is marked as a replay
 export function describeRetries(sdk) {
   describe(`${sdk.name}: retries`, { concurrency: 4 }, () => {
@@ -53,6 +54,17 @@ export function describeRetries(sdk) {
       withParts(sdk, {}, async ({ api, proxy, pay }) => {
         proxy.cutAnswer();
         assert.deepEqual(await pay(), { id: "pay_1", replayed: true });
+        assertCounts(api, { arrivals: 1, executions: 1 });
+        assert.deepEqual(proxy.statuses, [200]);
+      }));
+
+    it("half an answer is none: the same key brings the whole one", () =>
+      withParts(sdk, {}, async ({ api, proxy, pay }) => {
+        const key = randomUUID();
+        proxy.cutHalf();
+        // Not every SDK retries by itself; its caller does, who has the key.
+        if (!sdk.retriesHalfAnswers) await failure(pay({ key }));
+        assert.deepEqual(await pay({ key }), { id: "pay_1", replayed: true });
         assertCounts(api, { arrivals: 1, executions: 1 });
         assert.deepEqual(proxy.statuses, [200]);
       }));
