@@ -58,7 +58,13 @@ Generation::Generation(const Config& config, const ServiceParts& service, const 
       address_(before && same_address(*before)
                    ? before->address_
                    : std::make_shared<http::UpstreamAddress>(upstream_url(config_).host_port)),
-      upstream_tls_(open_upstream_tls(config_)) {}
+      upstream_tls_(open_upstream_tls(config_)) {
+  // At the start it is better than none; later it cannot be what was meant.
+  if (before && server_options_.tls && server_options_.tls->expired()) {
+    throw std::runtime_error("tls.cert \"" + config_.tls.cert + "\": " +
+                             server_options_.tls->describe() + " is over");
+  }
+}
 
 bool Generation::same_address(const Generation& other) const {
   return upstream_url(config_).host_port == upstream_url(other.config_).host_port;
