@@ -3,7 +3,8 @@
 set(documents README.md CHANGELOG.md oncekey.example.toml)
 file(GLOB pages CONFIGURE_DEPENDS docs/*.md)
 install(FILES ${documents} ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
+install(FILES packaging/deb/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(FILES packaging/deb/copyright DESTINATION share/doc/liboncekey-dev COMPONENT library)
 install(FILES packaging/oncekey.service DESTINATION lib/systemd/system COMPONENT program)
 install(FILES packaging/oncekey.toml DESTINATION /etc/oncekey COMPONENT program)
 
@@ -45,7 +46,6 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL program library)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME oncekey)
@@ -57,13 +57,13 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA
   "${CMAKE_SOURCE_DIR}/packaging/deb/postrm;${CMAKE_SOURCE_DIR}/packaging/deb/conffiles")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
 "gateway that makes state-changing HTTP APIs safe to retry
- A client whose POST timed out cannot know whether it ran. With Oncekey in front
- of the service it sends the request again under the same Idempotency-Key: the
- work runs at most once, and every retry gets the first answer.
- .
- The store is embedded (RocksDB, SQLite) or shared (PostgreSQL, Redis). Beside
- the gateway there are a worker that delivers a transactional outbox, and checks
- of whether an API is safe to retry.")
+A client whose POST timed out cannot know whether it ran. With Oncekey in front
+of the service it sends the request again under the same Idempotency-Key: the
+work runs at most once, and every retry gets the first answer.
+
+The store is embedded (RocksDB, SQLite) or shared (PostgreSQL, Redis). Beside
+the gateway there are a worker that delivers a transactional outbox, and checks
+of whether an API is safe to retry.")
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME liboncekey-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
@@ -72,7 +72,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
   "libpq-dev, libsqlite3-dev, libsimdjson-dev, libssl-dev, libzstd-dev")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION
 "library that makes a service's own operations safe to retry
- Static archive, headers, and packages for CMake and pkg-config: the key, its
- fingerprint and its answer inside a service's own SQLite or PostgreSQL
- transaction, workflows with recovery points, outbox, inbox, and a client.")
+Static archive, headers, and packages for CMake and pkg-config: the key, its
+fingerprint and its answer inside a service's own SQLite or PostgreSQL
+transaction, workflows with recovery points, outbox, inbox, and a client.")
 include(CPack)
