@@ -49,8 +49,7 @@ struct Context {
   NewKeyLimit& new_keys;
   LiveKeys& live_keys;
   std::atomic<std::uint64_t>& running;  // a shutdown waits for these
-  std::shared_ptr<TenantResolver> tenants = std::make_shared<TenantResolver>(
-      config.tenant, secret, open_tenant_files(config.tenant, &log));
+  std::shared_ptr<TenantResolver> tenants;
 };
 
 inline std::int64_t steady_now_us() {

@@ -58,11 +58,12 @@ Generation::Generation(const Config& config, const ServiceParts& service, const 
       address_(before && same_address(*before)
                    ? before->address_
                    : std::make_shared<http::UpstreamAddress>(upstream_url(config_).host_port)),
-      upstream_tls_(open_upstream_tls(config_)) {
+      upstream_tls_(open_upstream_tls(config_)),
+      tenant_files_(open_tenant_files(config_.tenant, &service_.log)) {
   // At the start it is better than none; later it cannot be what was meant.
   if (before && server_options_.tls && server_options_.tls->expired()) {
-    throw std::runtime_error("tls.cert \"" + config_.tls.cert + "\": " +
-                             server_options_.tls->describe() + " is over");
+    throw std::runtime_error("tls.cert \"" + config_.tls.cert +
+                             "\": " + server_options_.tls->describe() + " is over");
   }
 }
 
@@ -84,11 +85,17 @@ void Generation::add_loop(const LoopParts& parts) {
   pools_.push_back(before_ ? before_->pools_[index]
                            : std::make_shared<http::UpstreamPool>(
                                  parts.loop, *address_, upstream_options(config_, upstream_tls_)));
-  contexts_.push_back({config_, routes_, service_.secret, service_.fingerprinter, policy_,
-                       base_path_, service_.owner, parts.loop, *pools_[index], parts.gate,
-                       parts.requests, service_.log, service_.metrics, service_.cache,
-                       service_.signals, service_.pauses, service_.new_keys, service_.live_keys,
-                       service_.running});
+  auto tenants = std::make_shared<TenantResolver>(config_.tenant, service_.secret, tenant_files_);
+  contexts_.push_back({config_,           routes_,
+                       service_.secret,   service_.fingerprinter,
+                       policy_,           base_path_,
+                       service_.owner,    parts.loop,
+                       *pools_[index],    parts.gate,
+                       parts.requests,    service_.log,
+                       service_.metrics,  service_.cache,
+                       service_.signals,  service_.pauses,
+                       service_.new_keys, service_.live_keys,
+                       service_.running,  tenants});
 }
 
 void Generation::give_way_to(const Generation& next) const {
