@@ -223,7 +223,8 @@ class Rules {
                   "came, and run again",
               "absent_after = \"" + format_duration(2 * route.upstream_timeout_ms) + "\"");
     }
-    if (config_.tenant.from != TenantFrom::single && !names_tenant(probe)) {
+    const bool several = config_.tenant.from != TenantFrom::single || route.scope_principal;
+    if (several && !names_tenant(probe)) {
       error(at + "get", "probe.get: does not name the tenant, so one could get another's answer",
             "probe.headers = [\"X-Tenant: {scope}\"], or {scope} in probe.get");
     }

@@ -78,7 +78,7 @@ class Generation {
   std::string base_path_;
   http::ServerOptions server_options_;
   std::shared_ptr<http::UpstreamAddress> address_;
-  std::shared_ptr<const http::ClientTls> upstream_tls_;     // null: plain HTTP
+  std::shared_ptr<const http::ClientTls> upstream_tls_;  // null: plain HTTP
   std::shared_ptr<TenantFiles> tenant_files_;
   std::vector<std::shared_ptr<http::UpstreamPool>> pools_;  // by loop
   std::deque<Context> contexts_;                            // by loop

@@ -264,10 +264,20 @@ void check_tenant(ConfigDraft& draft) {
   marks.unused("tenant.certificate", tenant.from != TenantFrom::mtls, "tenant.from = \"mtls\"");
   const bool has_principal =
       !tenant.principal_header.empty() || (jwt && !tenant.token.principal_claim.empty());
+  const recovery::WebhookRules& webhook = config.webhook.rules;
+  const bool told_by_tenant =
+      !config.webhook.listen.empty() && webhook.scope.empty() && webhook.derived.empty();
   for (std::size_t i = 0; i < config.routes.size(); ++i) {
-    if (!config.routes[i].scope_principal || has_principal) continue;
-    marks.error("route." + std::to_string(i) + ".scope", "scope: nothing says who the principal is",
-                "tenant.principal_header = \"X-User\", or with tokens tenant.principal_claim");
+    const RouteConfig& route = config.routes[i];
+    const std::string name = "route." + std::to_string(i) + ".scope";
+    if (route.scope_principal && !has_principal) {
+      marks.error(name, "scope: nothing says who the principal is",
+                  "tenant.principal_header = \"X-User\", or with tokens tenant.principal_claim");
+    }
+    if (told_by_tenant && (route.scope_route || route.scope_principal)) {
+      marks.warning(name, "scope: webhooks do not name it, so they find no record of this route",
+                    "webhook.scope or webhook.derived");
+    }
   }
 }
 
