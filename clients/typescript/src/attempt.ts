@@ -1,4 +1,5 @@
 // One attempt: the request goes out once, and either a whole answer comes back or none.
+import { timerMsMax } from "./options.js";
 import type { RepeatableRequest } from "./request.js";
 
 export interface Answer {
@@ -16,8 +17,6 @@ export interface AttemptLimits {
   readonly timeoutMs: number;
   readonly answerSizeMax: number;
 }
-
-const timerMsMax = 2 ** 31 - 1; // a longer one fires at once
 
 export async function perform(
   fetchOnce: typeof globalThis.fetch | undefined,

@@ -52,6 +52,8 @@ export interface Surroundings {
   chance(): number; // from 0 up to, not including, 1
 }
 
+export const timerMsMax = 2 ** 31 - 1; // a longer timer fires at once
+
 export const realSurroundings: Readonly<Surroundings> = {
   wallMs: () => Date.now(),
   steadyMs: () => performance.now(),
@@ -63,7 +65,7 @@ export const realSurroundings: Readonly<Surroundings> = {
         signal.removeEventListener("abort", end);
         resolve();
       };
-      const timer = setTimeout(end, durationMs);
+      const timer = setTimeout(end, Math.min(durationMs, timerMsMax));
       signal.addEventListener("abort", end);
     }),
   chance: () => Math.random(),
