@@ -1,5 +1,7 @@
 #include "identity/key_set.h"
 
+#include <openssl/err.h>
+
 #include <algorithm>
 
 #include "identity/jwks.h"
@@ -75,6 +77,7 @@ std::vector<const VerificationKey*> KeySet::candidates(
 Result<KeySet, std::string> read_key_set(std::string_view file,
                                          std::span<const Algorithm> algorithms) {
   auto keys = read_keys(file, algorithms);
+  ERR_clear_error();  // what could not be read is said in words
   if (!keys) return keys.error();
   std::erase_if(
       *keys, [&](const VerificationKey& key) { return !is_allowed(key.algorithm(), algorithms); });

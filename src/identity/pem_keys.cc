@@ -1,7 +1,6 @@
 #include "identity/pem_keys.h"
 
 #include <openssl/bio.h>
-#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
@@ -70,7 +69,6 @@ Result<std::vector<VerificationKey>, std::string> read_pem_keys(std::string_view
     if (!verification_key) return verification_key.error();
     keys.push_back(std::move(*verification_key));
   }
-  ERR_clear_error();
   if (keys.empty()) return std::string("has no PEM block that can be read");
   return keys;
 }

@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/obj_mac.h>
@@ -130,7 +131,11 @@ bool VerificationKey::verifies_public(std::string_view message, std::string_view
   ONCEKEY_ASSERT(context && EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr,
                                                  public_key_.get()) == 1);
   // RSA without further settings is PKCS #1 v1.5, as RS256 has it.
-  return EVP_DigestVerify(context.get(), begin, size, bytes_of(message), message.size()) == 1;
+  if (EVP_DigestVerify(context.get(), begin, size, bytes_of(message), message.size()) == 1) {
+    return true;
+  }
+  ERR_clear_error();  // or the thread's next TLS connection would be blamed
+  return false;
 }
 
 }  // namespace oncekey::identity
