@@ -59,9 +59,43 @@ TEST_F(Tenants, ApiKeysSeparateWithoutBeingStoredOrShown) {
   EXPECT_NE(a.body, b.body);
   EXPECT_EQ(gateway_->send(of("Authorization", "Bearer sk_live_first_secret")).body, a.body);
   EXPECT_EQ(gateway_->send(of("Authorization", "")).status, 401);
-  std::string shown = gateway_->admin("/records").body + gateway_->admin("/metrics").body +
+  std::string shown = gateway_->admin("/v1/keys").body + gateway_->admin("/metrics").body +
                       gateway_->process().output();
   EXPECT_EQ(shown.find("_secret"), std::string::npos);
+}
+
+// The tests come from 127.0.0.1, which is then a stranger.
+TEST_F(Tenants, HeaderFromAStrangerIsRefusedAndNeverPassedOn) {
+  serve("[tenant]\nfrom = \"header\"\ntrusted = [\"10.0.0.0/8\"]\nprincipal_header = \"X-User\"\n");
+  HttpResponse refused = gateway_->send(of("X-Tenant", "acme"));
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_EQ(code(refused), "credentials_refused");
+  EXPECT_NE(refused.body.find("tenant.trusted"), std::string::npos) << refused.body;
+  EXPECT_EQ(upstream_.audit().size(), 0u);
+  HttpRequest read{.method = "GET"};
+  read.with("x-tenant", "acme").with("X-User", "root").with("X-Other", "kept");
+  read.with("Authorization", "Bearer kept").with(std::string(behaviour_header), "echo");
+  const HttpResponse echoed = gateway_->send(read);
+  EXPECT_EQ(echoed.body.find("acme"), std::string::npos) << echoed.body;
+  EXPECT_EQ(echoed.body.find("root"), std::string::npos) << echoed.body;
+  EXPECT_NE(echoed.body.find("X-Other"), std::string::npos);
+  EXPECT_NE(echoed.body.find("Bearer kept"), std::string::npos);
+}
+
+TEST_F(Tenants, HeaderFromATrustedAddressReachesTheUpstream) {
+  serve("[tenant]\nfrom = \"header\"\n");
+  EXPECT_EQ(gateway_->send(of("X-Tenant", "acme")).status, 201);
+  EXPECT_EQ(upstream_.audit().of_key(key_a).at(0).request.header("X-Tenant"), "acme");
+}
+
+// A client names the tenant's header in Connection, so that the upstream would not see it.
+TEST_F(Tenants, HeaderCannotBeTakenAway) {
+  serve("[tenant]\nfrom = \"header\"\nprincipal_header = \"X-User\"\n");
+  HttpRequest request = of("X-Tenant", "acme");
+  request.with("X-User", "bob").with("Connection", "X-Tenant, X-User");
+  EXPECT_EQ(gateway_->send(request).status, 201);
+  EXPECT_EQ(upstream_.audit().of_key(key_a).at(0).request.header("X-Tenant"), "acme");
+  EXPECT_EQ(upstream_.audit().of_key(key_a).at(0).request.header("X-User"), "bob");
 }
 
 }  // namespace
