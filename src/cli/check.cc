@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <stdexcept>
 
 #include "boundary/json_writer.h"
 #include "cli/check_store.h"
@@ -9,6 +10,7 @@
 #include "cli/flags.h"
 #include "gateway/config_describe.h"
 #include "gateway/config_file.h"
+#include "gateway/tenant_files.h"
 
 namespace oncekey::cli {
 namespace {
@@ -65,6 +67,17 @@ void print_text(const Loaded& loaded, const std::vector<StoreFinding>& servers,
   for (const StoreFinding& server : servers) surroundings.out << '\n' << to_text(server);
 }
 
+// Files of keys are part of what is in force: without them nothing would be served.
+Loaded with_tenant_files(Loaded loaded) {
+  if (!loaded) return loaded;
+  try {
+    gateway::open_tenant_files(loaded->config.tenant, nullptr);
+    return loaded;
+  } catch (const std::runtime_error& problem) {
+    return ConfigErrors{ConfigError{"", 0, 0, problem.what(), ""}};
+  }
+}
+
 std::vector<StoreFinding> look_at_servers(const gateway::Config& config) {
   const auto url = store::parse_store_url(config.store);
   return url ? look_at_store(*url) : std::vector<StoreFinding>{};
@@ -89,7 +102,8 @@ int run_check(int argc, const char* const* argv, const Surroundings& surrounding
   if (app.count("--store") > 0) {
     gateway::set_from_text(draft, "store", store_url, {"--store", 0, 0});
   }
-  const Loaded loaded = gateway::finish_config(std::move(draft), gateway::Upstream::optional);
+  const Loaded loaded =
+      with_tenant_files(gateway::finish_config(std::move(draft), gateway::Upstream::optional));
   std::vector<StoreFinding> servers;
   if (loaded && !offline) servers = look_at_servers(loaded->config);
   if (json) {

@@ -50,6 +50,18 @@ TEST_F(CheckTest, WrongConfigurationEndsWithTwo) {
   EXPECT_EQ(out_.str(), "");
 }
 
+TEST_F(CheckTest, FilesOfKeysAreLookedAt) {
+  const std::string keys = file_ + ".keys";
+  const std::string text =
+      "upstream = \"http://a:1\"\n[tenant]\nfrom = \"jwt\"\naudience = \"a\"\nkeys = \"" + keys +
+      "\"\n";
+  EXPECT_EQ(check(text), 2);
+  EXPECT_EQ(err_.str(), "tenant.keys: " + keys + ": No such file or directory\n");
+  std::ofstream(keys) << "{\"kty\":\"oct\",\"k\":\"" << std::string(44, 'a') << "\"}";
+  EXPECT_EQ(check(text), 0);
+  std::remove(keys.c_str());
+}
+
 TEST_F(CheckTest, JsonTellsTheSame) {
   EXPECT_EQ(check("store = \"memory:\"\n[[route]]\nmatch = \"POST /a\"\nretention = \"2h\"\n",
                   {"--json"}),
