@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import time
 
+from crowding import Crowded
 from load import BODY, BenchError, new_prefix
 from runs import Runs
 from servers import Server, free_port
@@ -131,4 +132,4 @@ log.level = "warn"
             f"ES256 tokens of {TENANTS} tenants, TLS with keep-alive, AES-256-GCM at rest, limits")]
 
 
-STAGES = (Protected,)
+STAGES = (Protected, Crowded)
