@@ -4,10 +4,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/certificates.h"
 #include "support/gateway_process.h"
 #include "support/json_text.h"
 #include "support/process.h"
+#include "support/scripted_upstream.h"
 #include "support/temporary_folder.h"
+#include "support/tls.h"
 #include "verify/practice_shop.h"
 #include "verify/verify_run.h"
 
@@ -79,10 +82,18 @@ TEST(VerifyCommand, LeavesForeignHostsAloneUnlessTold) {
   EXPECT_NE(ended.output.find("--yes"), std::string::npos) << ended.output;
 }
 
-TEST(VerifyCommand, SaysThatItSpeaksNoTls) {
-  const Ended ended = run({"https://127.0.0.1/orders"});
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_NE(ended.output.find("no TLS"), std::string::npos) << ended.output;
+TEST(VerifyCommand, SpeaksTlsToWhomItTrusts) {
+  const Authority authority;
+  ScriptedUpstream upstream(tls_server(authority.issue()));
+  const Ended stranger = run({upstream.url() + "/orders"});
+  EXPECT_EQ(stranger.code, 2);
+  EXPECT_NE(stranger.output.find("not trusted"), std::string::npos) << stranger.output;
+  EXPECT_TRUE(upstream.audit().all().empty());
+  const TemporaryFolder folder;
+  const std::string ca = folder.write("ca.pem", authority.certificate());
+  const Ended trusted = run({upstream.url() + "/orders", "--ca", ca, "--only", "missing-key"});
+  EXPECT_EQ(trusted.code, 1) << trusted.output;  // it asks for no key
+  EXPECT_FALSE(upstream.audit().all().empty());
 }
 
 TEST(VerifyCommand, EndsWithTwoWhenNobodyListens) {
