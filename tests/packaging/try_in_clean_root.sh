@@ -6,15 +6,10 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 deb=$(readlink -f "$1")
 cache=${2:-}
-skip() { echo "SKIPPED: $*"; exit 77; }
 die() { echo "FAIL: $*" >&2; [[ ! -f ${place:-}/service.log ]] || tail -n 20 "$place/service.log" >&2; exit 1; }
-step() { echo "--- $*"; }
-
-[[ $EUID -eq 0 ]] || skip "a clean root needs root"
-command -v debootstrap >/dev/null || skip "debootstrap is not installed"
-command -v python3 >/dev/null || skip "python3 is not installed"
-
 place=$(mktemp -d)
+# shellcheck source=tests/packaging/clean_root.sh
+source "$here/clean_root.sh"
 root=$place/root
 service= upstream=
 cleanup() {
@@ -25,36 +20,14 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# The Debian mirror that this machine uses.
-mirror=$(grep -rhoE '^(URIs: *|deb +(\[[^]]*\] +)?)https?://[^ ]*/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null |
-  grep -oE 'https?://[^ ]*' | head -1 || true)
-mirror=${mirror:-http://deb.debian.org/debian}
-if [[ -n $cache && -f $cache ]]; then
-  step "a fresh Debian 12, from $cache"
-  mkdir "$root" && tar -C "$root" -xf "$cache"
-else
-  step "a fresh Debian 12, by debootstrap"
-  debootstrap --variant=minbase bookworm "$root" "$mirror" >"$place/debootstrap.log" 2>&1 || {
-    tail -n 5 "$place/debootstrap.log"
-    skip "debootstrap did not succeed"
-  }
-  [[ -z $cache ]] || tar -C "$root" -cf "$cache" .
-fi
-mount -t proc proc "$root/proc"
-cp /etc/resolv.conf "$root/etc/resolv.conf"
-printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" && chmod +x "$root/usr/sbin/policy-rc.d"
-inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
+make_clean_root "$root" "$cache"
 # Everything but what package tools write for themselves.
 listing() {
   (cd "$root" && find . -xdev \( -path ./proc -o -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/lib/apt \
     -o -path ./var/log -o -path ./tmp -o -path ./run \) -prune -o -print | sort)
 }
 
-step "what the package depends on"
-inside apt-get -q update >"$place/apt.log" 2>&1 || { tail -n 5 "$place/apt.log"; skip "the mirror cannot be reached"; }
-inside apt-get -q -y --no-install-recommends satisfy "$(dpkg-deb -f "$deb" Depends)" >>"$place/apt.log" 2>&1 ||
-  { tail -n 5 "$place/apt.log" >&2; die "the dependencies cannot be installed"; }
-inside ldconfig
+install_dependencies "$deb"
 listing >"$place/before"
 
 step "dpkg -i"
@@ -67,9 +40,7 @@ step "the service, as its unit starts it"
 unit=$root/usr/lib/systemd/system/oncekey.service
 value_of() { sed -n "s/^$1=//p" "$unit" | tail -1; }
 [[ $(value_of DynamicUser) == yes && $(value_of Type) == notify ]] || die "the unit is not the one this script knows"
-python3 "$here/upstream.py" >"$place/upstream" & upstream=$!
-for ((i = 0; i < 500; i++)); do [[ ! -s $place/upstream ]] || break; sleep 0.02; done
-read -r upstream_port <"$place/upstream" || die "the service behind the gateway did not start"
+start_upstream
 # What systemd does: a user without a name, its folder, no privileges, nothing of root's environment.
 uid=61234
 install -d -m "$(value_of StateDirectoryMode)" -o "$uid" -g "$uid" "$root/var/lib/$(value_of StateDirectory)"

@@ -47,7 +47,13 @@ dev_package() {
   }
   say "made$(printf ' %s' build/packages/*.deb)"
   [[ -n $try ]] || return 0
-  as_root tests/packaging/try_in_clean_root.sh build/packages/oncekey_*.deb "$PWD/build/clean_root.tar"
+  need try
+  local script result
+  for script in try_in_clean_root try_under_systemd; do
+    result=0
+    as_root "tests/packaging/$script.sh" build/packages/oncekey_*.deb "$PWD/build/clean_root.tar" || result=$?
+    ((result == 0 || result == 77)) || die "the package failed: tests/packaging/$script.sh"
+  done
 }
 
 dev_package() {
