@@ -1,6 +1,10 @@
 #include "admin/record_json.h"
 
+#include <openssl/evp.h>
+
 #include "boundary/answer.h"
+#include "boundary/response_codec.h"
+#include "boundary/utf8.h"
 
 namespace oncekey::admin {
 
@@ -14,11 +18,8 @@ void write_text(JsonWriter& json, std::string_view name, const std::string& text
   if (!text.empty()) json.member(name, text);
 }
 
-}  // namespace
-
-void write_record(JsonWriter& json, const Record& record) {
-  json.begin_object();
-  json.member("scope", record.id.scope);
+void write_members(JsonWriter& json, const Record& record) {
+  json.member("tenant", record.id.scope);
   json.member("key", record.id.key);
   json.member("state", to_string(record.state));
   json.member("attempt", record.attempt);
@@ -37,6 +38,67 @@ void write_record(JsonWriter& json, const Record& record) {
   if (record.state == State::unknown) write_time(json, "reconcile_after", record.reconcile_after);
   write_time(json, "completed_at", record.completed_at);
   write_time(json, "expires_at", record.expires_at);
+}
+
+// Bytes that are no text cannot be a JSON string as they are.
+std::string base64(std::string_view bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+bool is_text(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t length = utf8_sequence_length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+void write_body(JsonWriter& json, const StoredResponse& response) {
+  const auto body = unpack_body(response);
+  if (!body) {
+    json.member("unreadable", body.error().reason);
+    return;
+  }
+  json.member("body_bytes", body->size());
+  write_bytes(json, "body", *body);
+}
+
+}  // namespace
+
+void write_bytes(JsonWriter& json, std::string_view name, std::string_view bytes) {
+  if (is_text(bytes)) {
+    json.member(name, bytes);
+  } else {
+    json.member(std::string(name) + "_base64", base64(bytes));
+  }
+}
+
+void write_record(JsonWriter& json, const Record& record) {
+  json.begin_object();
+  write_members(json, record);
+  json.end_object();
+}
+
+void write_record_with_answer(JsonWriter& json, const Record& record, bool with_body) {
+  json.begin_object();
+  write_members(json, record);
+  if (record.response) {
+    json.key("answer");
+    json.begin_object();
+    json.member("status", record.response->status);
+    json.key("headers");
+    json.begin_object();
+    for (const Header& header : record.response->headers) json.member(header.name, header.value);
+    json.end_object();
+    if (with_body) write_body(json, *record.response);
+    json.end_object();
+  }
   json.end_object();
 }
 

@@ -1,5 +1,5 @@
-// A record as operators see it. The stored answer's body and headers stay out: they are the
-// client's business, and may hold secrets.
+// A record as operators see it. In lists the stored answer's headers and body stay out, and the
+// body always unless it is asked for: they are the client's business, and may hold secrets.
 #pragma once
 
 #include "boundary/json_writer.h"
@@ -8,5 +8,9 @@
 namespace oncekey::admin {
 
 void write_record(JsonWriter& json, const Record& record);
+void write_record_with_answer(JsonWriter& json, const Record& record, bool with_body);
+
+// A member with these bytes: as text, or as NAME_base64 when they are not well-formed UTF-8.
+void write_bytes(JsonWriter& json, std::string_view name, std::string_view bytes);
 
 }  // namespace oncekey::admin

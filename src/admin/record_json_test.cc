@@ -42,7 +42,7 @@ TEST(RecordJson, TellsAnOperatorWhatHappened) {
   const std::string text = json_of(full_record());
   simdjson::dom::parser parser;
   simdjson::dom::element json = parser.parse(text);
-  EXPECT_EQ(std::string_view(json["scope"]), "tenant");
+  EXPECT_EQ(std::string_view(json["tenant"]), "tenant");
   EXPECT_EQ(std::string_view(json["key"]), "key\"\n\xef\xbf\xbd");
   EXPECT_EQ(std::string_view(json["state"]), "completed");
   EXPECT_EQ(uint64_t(json["attempt"]), 2u);

@@ -1,19 +1,17 @@
 #include "admin/worker_server.h"
 
+#include <chrono>
+#include <thread>
+
+#include "admin/node_api.h"
+#include "admin/status_api.h"
+#include "admin/unknown_outcomes.h"
 #include "boundary/json_writer.h"
+#include "gateway/context.h"
 
 namespace oncekey::admin {
 
 namespace {
-
-http::Task<void> send(http::Exchange& exchange, int status, std::string_view type,
-                      std::string_view body) {
-  http::ResponseStart start;
-  start.status = status;
-  start.add("Content-Type", type);
-  start.add("Cache-Control", "no-store");
-  co_await exchange.respond(start, body);
-}
 
 std::string status_body(std::string_view status, std::string_view reason) {
   std::string body;
@@ -71,42 +69,118 @@ std::string worker_metrics_text(const outbox::WorkerFigures& figures) {
   return out;
 }
 
-WorkerServer::WorkerServer(const outbox::WorkerFigures& figures, const std::string& listen,
-                           std::function<std::string()> more_metrics)
-    : figures_(figures),
-      more_metrics_(std::move(more_metrics)),
-      server_(loop_, *this, "worker.admin", listen) {}
-
-http::Task<void> WorkerServer::handle(http::Exchange& exchange) {
-  const http::RequestHead& head = exchange.head();
-  int status = 200;
-  std::string_view type = "application/json";
-  std::string body;
-  if (head.method != "GET" && head.method != "HEAD") {
-    status = 405;
-    body = status_body("refused", "Only GET and HEAD are answered.");
-  } else if (head.path == "/healthz" || head.path == "/livez") {
-    body = status_body("ok", "");
-  } else if (head.path == "/readyz") {
-    std::string_view reason;
-    if (!figures_.queue_good) reason = "the outbox's database does not answer";
-    if (figures_.draining) reason = "shutting down";
-    status = reason.empty() ? 200 : 503;
-    body = status_body(reason.empty() ? "ready" : "unavailable", reason);
-  } else if (head.path == "/metrics") {
-    type = "text/plain; version=0.0.4; charset=utf-8";
-    body = worker_metrics_text(figures_);
-    if (more_metrics_) body += more_metrics_();
-  } else {
-    status = 404;
-    body = status_body("not found", "Known: /healthz /livez /readyz /metrics");
-  }
-  co_await send(exchange, status, type, body);
+WorkerServer::WorkerServer(Parts parts, const PortOptions& options)
+    : parts_(std::move(parts)),
+      started_at_(gateway::wall_now_ms()),
+      audit_(audit_file_of(parts_.config, parts_.config.worker.database), gateway::wall_now_ms),
+      keys_(parts_.records),
+      key_changes_(parts_.records, Journal(audit_, parts_.log)),
+      outbox_(parts_.config.worker.database, Journal(audit_, parts_.log), parts_.wake),
+      events_(loop_, parts_.log.feed()),
+      handler_(loop_, guard_of(parts_.config, parts_.config.worker.admin, options, parts_.log),
+               endpoints()) {
+  server_.emplace(loop_, handler_, "worker.admin", parts_.config.worker.admin);
 }
 
-http::Task<void> WorkerServer::refuse(http::Exchange& exchange, const http::Refusal& refusal) {
-  std::string body = status_body("refused", refusal.reason);
-  co_await send(exchange, refusal.status, "application/json", body);
+WorkerServer::~WorkerServer() {
+  key_changes_.stop();
+  events_.close();
+  handler_.close();
+  while (handler_.under_way() + events_.under_way() > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  server_.reset();
+}
+
+std::vector<Endpoint> WorkerServer::endpoints() {
+  const auto alive = [this](http::Exchange& exchange, const Call&) { return live(exchange); };
+  std::vector<Endpoint> all = {
+      {"GET", "/livez", Access::open, "livez", "The process is alive.", {}, "Health", alive},
+      {"GET", "/healthz", Access::open, "healthz", "The same as /livez.", {}, "Health", alive},
+      {"GET",
+       "/readyz",
+       Access::open,
+       "readyz",
+       "Messages can be delivered; 503: not now.",
+       {},
+       "Health",
+       [this](http::Exchange& exchange, const Call&) { return ready(exchange); }},
+      {"GET",
+       "/metrics",
+       Access::open,
+       "metrics",
+       "Figures in Prometheus's text format.",
+       {},
+       "",
+       [this](http::Exchange& exchange, const Call&) { return metrics(exchange); }},
+      {"GET",
+       "/v1/status",
+       Access::read,
+       "showStatus",
+       "How the worker is.",
+       {},
+       "WorkerStatus",
+       [this](const Call&) { return status(); }},
+  };
+  const auto add = [&all](std::vector<Endpoint> more) {
+    for (Endpoint& endpoint : more) all.push_back(std::move(endpoint));
+  };
+  add(outbox_.endpoints());
+  add(keys_.endpoints());
+  add(key_changes_.endpoints());
+  add(events_.endpoints());
+  all.push_back(settings_endpoint([this]() -> const gateway::Config& { return parts_.config; }));
+  all.push_back(audit_endpoint(audit_));
+  all.push_back(openapi_endpoint(all, "Oncekey worker's admin API"));
+  return all;
+}
+
+http::Task<void> WorkerServer::live(http::Exchange& exchange) {
+  Reply reply;
+  reply.body = status_body("ok", "");
+  co_await send(exchange, reply);
+}
+
+http::Task<void> WorkerServer::ready(http::Exchange& exchange) {
+  std::string_view reason;
+  if (!parts_.figures.queue_good) reason = "the outbox's database does not answer";
+  if (parts_.figures.draining) reason = "shutting down";
+  Reply reply;
+  reply.body = status_body(reason.empty() ? "ready" : "unavailable", reason);
+  if (!reason.empty()) reply.status = 503;
+  co_await send(exchange, reply);
+}
+
+http::Task<void> WorkerServer::metrics(http::Exchange& exchange) {
+  Reply reply;
+  reply.type = "text/plain; version=0.0.4; charset=utf-8";
+  reply.body = worker_metrics_text(parts_.figures);
+  if (parts_.more_metrics) reply.body += parts_.more_metrics();
+  co_await send(exchange, reply);
+}
+
+Reply WorkerServer::status() const {
+  const outbox::WorkerFigures& figures = parts_.figures;
+  Reply reply;
+  JsonWriter json(reply.body);
+  json.begin_object();
+  write_process(json, started_at_, gateway::wall_now_ms());
+  json.member("draining", figures.draining.load());
+  json.key("outbox");
+  json.begin_object();
+  json.member("database_answers", figures.queue_good.load());
+  json.member("waiting", figures.waiting.load());
+  json.member("dead_letters", figures.dead_letters.load());
+  json.member("oldest_age_ms", figures.oldest_age_ms.load());
+  json.member("held", figures.held.load());
+  json.end_object();
+  json.key("unknown");
+  json.begin_object();
+  write_unknown_outcomes(json, parts_.records.committer, std::nullopt);
+  json.end_object();
+  json.end_object();
+  reply.body.push_back('\n');
+  return reply;
 }
 
 }  // namespace oncekey::admin

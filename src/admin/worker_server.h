@@ -1,10 +1,18 @@
-// The worker's port for operators: GET /healthz /livez /readyz /metrics. A thread and a loop of its
-// own.
+// The worker's port for operators: health, metrics, its outbox with the dead letters, and the keys
+// of the service whose database it is. A thread and a loop of its own.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "admin/api_handler.h"
+#include "admin/audit_log.h"
+#include "admin/events_api.h"
+#include "admin/key_changes.h"
+#include "admin/keys_api.h"
+#include "admin/outbox_api.h"
+#include "admin/port.h"
 #include "http/side_server.h"
 #include "outbox/worker.h"
 
@@ -12,23 +20,41 @@ namespace oncekey::admin {
 
 std::string worker_metrics_text(const outbox::WorkerFigures& figures);
 
-class WorkerServer final : private http::Handler {
+class WorkerServer {
  public:
-  // Binds `listen`; throws std::runtime_error when it cannot. What `more_metrics` returns is part
-  // of /metrics; called on the port's own thread.
-  WorkerServer(const outbox::WorkerFigures& figures, const std::string& listen,
-               std::function<std::string()> more_metrics = {});
+  struct Parts {
+    const outbox::WorkerFigures& figures;
+    const gateway::Config& config;
+    KeyRecords records;
+    gateway::Log& log;
+    std::function<std::string()> more_metrics;  // part of /metrics; called on the port's thread
+    std::function<void()> wake;                 // something may be due; any thread
+  };
 
-  std::string address() const { return server_.address(); }
+  // Binds `config.worker.admin`; throws std::runtime_error when it cannot, or when the tokens are
+  // not in order. What the parts refer to outlives it.
+  WorkerServer(Parts parts, const PortOptions& options);
+  ~WorkerServer();
+
+  std::string address() const { return server_->address(); }
 
  private:
-  http::Task<void> handle(http::Exchange& exchange) override;
-  http::Task<void> refuse(http::Exchange& exchange, const http::Refusal& refusal) override;
+  std::vector<Endpoint> endpoints();
+  http::Task<void> live(http::Exchange& exchange);
+  http::Task<void> ready(http::Exchange& exchange);
+  http::Task<void> metrics(http::Exchange& exchange);
+  Reply status() const;
 
-  const outbox::WorkerFigures& figures_;
-  const std::function<std::string()> more_metrics_;
+  const Parts parts_;
+  const TimestampMs started_at_;
   http::Loop loop_;
-  http::SideServer server_;  // the last: it calls the others until it has ended
+  AuditLog audit_;
+  KeysApi keys_;
+  KeyChanges key_changes_;
+  OutboxApi outbox_;
+  EventsApi events_;
+  ApiHandler handler_;
+  std::optional<http::SideServer> server_;  // the last: it calls the others until it has ended
 };
 
 }  // namespace oncekey::admin

@@ -50,7 +50,7 @@ void print_invitation(DemoScreen& screen, const DemoAddresses& addresses) {
   screen.blank();
   screen.line("What the upstream did       " + shop + "/orders");
   screen.line("How often, by key           " + shop + "/executions");
-  screen.line("Keys of unknown outcome     curl '" + admin + "/records?state=unknown'");
+  screen.line("Keys of unknown outcome     curl '" + admin + "/v1/keys?state=unknown'");
   screen.line("Is it ready?                curl " + admin + "/readyz");
   screen.line("Metrics                     curl " + admin + "/metrics");
   screen.line("Policy, also in a browser   http://" + addresses.gateway +

@@ -17,6 +17,7 @@
 #include "gateway/encryption.h"
 #include "gateway/secret.h"
 #include "gateway/service.h"
+#include "gateway/span_exporter.h"
 #include "store/open.h"
 
 namespace oncekey::cli {
@@ -82,7 +83,9 @@ int serve_until_signal(gateway::Service& service, const ServeOptions& options, g
   const gateway::Config& config = options.config;
   const Supervisor supervisor;
   service.set_reloader(make_reloader(service, options, log, supervisor));
-  admin::AdminServer admin(service, config.admin);
+  admin::PortOptions port;
+  if (const char* token = std::getenv("ONCEKEY_ADMIN_TOKEN")) port.token = token;
+  admin::AdminServer admin(service, log, port);
   service.start();  // last: whatever can fail has not
   std::string listen = service.address(), admin_address = admin.address();
   EngineInfo engine = service.engine_info();
@@ -164,6 +167,15 @@ int run_serve(const ServeOptions& options) {
   auto store = store::open_store(*url, store_options);
   if (!store) return fail(store.error(), exit_failed);
   try {
+    std::unique_ptr<gateway::SpanExporter> spans;
+    if (!config.traces.otlp.empty()) {
+      gateway::SpanExporterOptions export_to;
+      export_to.url = config.traces.otlp;
+      export_to.percent = config.traces.percent;
+      export_to.instance = config.listen;
+      spans = std::make_unique<gateway::SpanExporter>(export_to);
+      log.set_spans(spans.get());
+    }
     gateway::Service service(config, secret->bytes, std::move(*store), log);
     return serve_until_signal(service, options, log);
   } catch (const std::runtime_error& error) {

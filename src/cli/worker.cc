@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <ostream>
 #include <stdexcept>
@@ -139,11 +140,16 @@ int deliver_once(outbox::Worker& worker, const LoggedWork& work, std::size_t bat
   return work.failed() ? exit_failed : exit_good;
 }
 
-int deliver_until_signal(outbox::Worker& worker, const gateway::Config& config, gateway::Log& log) {
+int deliver_until_signal(outbox::Worker& worker, outbox::Queue& queue,
+                         const gateway::Config& config, gateway::Log& log) {
   auto roles = WorkerRoles::start(config, log);
   if (!roles) throw std::runtime_error(roles.error());
-  admin::WorkerServer admin(worker.figures(), config.worker.admin,
-                            [&roles] { return (*roles)->metrics_text(); });
+  admin::PortOptions port;
+  if (const char* token = std::getenv("ONCEKEY_ADMIN_TOKEN")) port.token = token;
+  admin::WorkerServer admin({worker.figures(), config, (*roles)->records(), log,
+                             [&roles] { return (*roles)->metrics_text(); },
+                             [&queue] { queue.wake(); }},
+                            port);
   const std::string webhooks = (*roles)->webhook_address();
   if (!webhooks.empty()) {
     log.event(LogLevel::info, "webhooks", {{"listen", std::string_view(webhooks)}});
@@ -201,7 +207,7 @@ int work(Request request, const Surroundings& surroundings) {
     if (request.once) {
       return deliver_once(worker, observer, config.worker.outbox.batch_max, surroundings);
     }
-    return deliver_until_signal(worker, config, log);
+    return deliver_until_signal(worker, **queue, config, log);
   } catch (const std::runtime_error& error) {
     return fail(std::string("worker: ") + error.what(), exit_failed);
   }

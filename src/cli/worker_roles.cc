@@ -37,4 +37,14 @@ Result<std::unique_ptr<WorkerRoles>, std::string> WorkerRoles::start(const gatew
   return roles;
 }
 
+admin::KeyRecords WorkerRoles::records() {
+  const gateway::RecoveryRoles& roles = *roles_;
+  return {*committer_,
+          [&roles](const Record& record) { return roles.route_of(record); },
+          [&roles](const Record& record) { return roles.probe_of(record); },
+          [] { return std::string(); },
+          [](const RecordId&) {},
+          gateway::wall_now_ms};
+}
+
 }  // namespace oncekey::cli

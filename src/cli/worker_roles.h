@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "admin/key_records.h"
 #include "gateway/config.h"
 #include "gateway/log.h"
 #include "gateway/recovery_roles.h"
@@ -23,6 +24,8 @@ class WorkerRoles {
 
   std::string webhook_address() const { return roles_->webhook_address(); }  // "": none
   std::string metrics_text() const { return roles_->metrics_text(); }        // any thread
+  // For operators; valid as long as this object.
+  admin::KeyRecords records();
 
  private:
   explicit WorkerRoles(store::Store store);

@@ -34,7 +34,14 @@ SettingValue in_force(const Setting<RouteConfig>& setting, const RouteConfig& ro
   return setting.get(resolved);
 }
 
+// "Authorization: Bearer k" → "Authorization: (set)".
+void hide_values(std::vector<std::string>& headers) {
+  for (std::string& header : headers) header = header.substr(0, header.find(':')) + ": (set)";
+}
+
 Config without_passwords(Config config) {
+  for (RouteConfig& route : config.routes) hide_values(route.probe.headers);
+  hide_values(config.ledger.rules.headers);
   config.store = store::without_passwords(config.store);
   config.worker.database = store::without_passwords(config.worker.database);
   for (outbox::SinkConfig& sink : config.sinks) {

@@ -11,8 +11,10 @@ namespace {
 
 constexpr std::string_view prefix = "ONCEKEY_";
 // Secrets themselves, read where they are needed and never kept in the configuration.
-constexpr std::array<std::string_view, 2> secret_variables{"ONCEKEY_SECRET",
-                                                           "ONCEKEY_ENCRYPTION_KEYS"};
+constexpr std::string_view admin_token_variable = "ONCEKEY_ADMIN_TOKEN";
+constexpr std::array secret_variables{std::string_view("ONCEKEY_SECRET"),
+                                      std::string_view("ONCEKEY_ENCRYPTION_KEYS"),
+                                      admin_token_variable};
 
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> parts;
@@ -70,6 +72,7 @@ void read_environment(ConfigDraft& draft, const char* const* variables) {
     const std::size_t equals = variable.find('=');
     if (!variable.starts_with(prefix) || equals == variable.npos) continue;
     const std::string name(variable.substr(0, equals));
+    if (name == admin_token_variable) draft.config.admin_token_set = true;
     if (std::find(secret_variables.begin(), secret_variables.end(), name) !=
         secret_variables.end()) {
       continue;

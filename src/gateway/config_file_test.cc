@@ -464,9 +464,6 @@ TEST(ConfigWarning, RiskySettings) {
   EXPECT_EQ(
       warnings_of("store = \"memory:\""),
       "f.toml:1:9: store: keeps records in memory only: after a restart every retry runs again");
-  EXPECT_EQ(warnings_of("admin = \"0.0.0.0:1\""),
-            "f.toml:1:9: admin: is reachable from other machines and asks for no password\n"
-            "  hint: admin = \"127.0.0.1:8081\"");
   EXPECT_EQ(warnings_of("listen = \"0.0.0.0:1\"\ntenant.from = \"header\""),
             "f.toml:2:15: tenant.from: only requests from this machine are accepted: X-Tenant is "
             "taken from nobody else\n"

@@ -40,10 +40,7 @@ class Rules {
     if (upstream_address == config_.listen || upstream_address == config_.admin) {
       error("upstream", "is this gateway's own address", "");
     }
-    if (!is_loopback(config_.admin)) {
-      warning("admin", "is reachable from other machines and asks for no password",
-              "admin = \"127.0.0.1:8081\"");
-    }
+    check_admin("admin", config_.admin);
     if (config_.store == "memory:") {
       warning("store", "keeps records in memory only: after a restart every retry runs again", "");
     }
@@ -51,11 +48,18 @@ class Rules {
     check_tenant(draft_);
   }
 
+  void check_admin(const std::string& name, const std::string& address) {
+    if (is_loopback(address) || !config_.admin_token_file.empty() || config_.admin_token_set) return;
+    error(name, "is reachable from other machines, and there is no token",
+          "admin_token_file = \"admin.tokens\", or ONCEKEY_ADMIN_TOKEN, or a loopback address");
+  }
+
   // What a worker does as well; it has routes only for their probes.
   void check_recovery(Upstream upstream) {
     check_webhook();
     check_ledger();
     if (upstream != Upstream::unused) return;
+    check_admin("worker.admin", config_.worker.admin);
     for (std::size_t i = 0; i < config_.routes.size(); ++i) {
       const std::string place = "route." + std::to_string(i) + ".";
       check_probe(config_.routes[i], place);

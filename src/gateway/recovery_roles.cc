@@ -99,6 +99,17 @@ bool RecoveryRoles::check_the_ledger() {
   return false;
 }
 
+const RouteConfig* RecoveryRoles::route_of(const Record& record) const {
+  const Route* route = routes_.match(record.method, record.path);
+  return route == nullptr ? nullptr : &route->config;
+}
+
+std::optional<recovery::ProbeRules> RecoveryRoles::probe_of(const Record& record) const {
+  const recovery::ProbeRules* rules = probes_.of(record);
+  if (rules == nullptr) return std::nullopt;
+  return *rules;
+}
+
 std::string RecoveryRoles::metrics_text() const {
   std::string out;
   append_figure(out, "oncekey_zombies_total", "counter",

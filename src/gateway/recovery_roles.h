@@ -32,6 +32,9 @@ class RecoveryRoles {
   std::string webhook_address() const { return webhooks_ ? webhooks_->address() : ""; }
   // In Prometheus's text format. Any thread.
   std::string metrics_text() const;
+  // For operators. Any thread; null or nothing: none of the configured routes has it.
+  const RouteConfig* route_of(const Record& record) const;
+  std::optional<recovery::ProbeRules> probe_of(const Record& record) const;
 
  private:
   struct Totals {

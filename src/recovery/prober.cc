@@ -3,8 +3,21 @@
 #include <future>
 
 #include "http/tls_context.h"
+#include "recovery/placeholders.h"
 
 namespace oncekey::recovery {
+
+ProbeRequest probe_request(const ProbeRules& rules, const RecordId& id) {
+  ProbeRequest request;
+  request.url = fill_in(rules.get, PlaceholderUse::url, id);
+  for (const std::string& header : rules.headers) {
+    request.fields += fill_in(header, PlaceholderUse::header, id) + "\r\n";
+  }
+  request.timeout_ms = rules.timeout_ms;
+  request.response_limit = rules.response_limit;
+  request.tls = rules.tls;
+  return request;
+}
 
 struct Prober::Round {
   std::size_t running = 0;

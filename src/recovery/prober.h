@@ -23,6 +23,9 @@ struct ProbeRequest {
   http::ClientTlsOptions tls;
 };
 
+// The question that a record's rules ask about it.
+ProbeRequest probe_request(const ProbeRules& rules, const RecordId& id);
+
 class Prober {
  public:
   Prober();

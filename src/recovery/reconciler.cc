@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "recovery/placeholders.h"
-
 namespace oncekey::recovery {
 namespace {
 
@@ -14,18 +12,6 @@ constexpr DurationMs claim_margin_ms = 5'000;
 
 DurationMs claim_ms(const ProbeRules& rules) {
   return rules.timeout_ms + claim_margin_ms;
-}
-
-ProbeRequest request_of(const ProbeRules& rules, const RecordId& id) {
-  ProbeRequest request;
-  request.url = fill_in(rules.get, PlaceholderUse::url, id);
-  for (const std::string& header : rules.headers) {
-    request.fields += fill_in(header, PlaceholderUse::header, id) + "\r\n";
-  }
-  request.timeout_ms = rules.timeout_ms;
-  request.response_limit = rules.response_limit;
-  request.tls = rules.tls;
-  return request;
 }
 
 }  // namespace
@@ -118,7 +104,7 @@ std::vector<Finding> Reconciler::ask(const std::vector<Claimed>& claimed) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < claimed.size(); ++i) {
     if (claimed[i].rules->get.empty()) continue;
-    requests.push_back(request_of(*claimed[i].rules, claimed[i].record.id));
+    requests.push_back(probe_request(*claimed[i].rules, claimed[i].record.id));
     places.push_back(i);
   }
   const std::vector<ProbeAnswer> answers = parts_.prober.ask(requests);
@@ -134,6 +120,7 @@ void Reconciler::settle(const Claimed& claimed, const Finding& finding, Reconcil
   resolve.id = claimed.record.id;
   resolve.fence = claimed.record.fence;
   resolve.verdict = planned.verdict;
+  resolve.by = "reconciler";
   Operation operation = std::move(resolve);
   parts_.committer.apply_now(operation);
   const SettleOutcome& outcome = std::get<Resolve>(operation).outcome;

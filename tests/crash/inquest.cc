@@ -37,15 +37,15 @@ void Inquest::find(Finding::Kind kind, const std::string& key, const std::string
 void Inquest::expect_all_settled(GatewayProcess& gateway, Milliseconds within) {
   HttpResponse list;
   auto none_left = [&] {
-    list = gateway.admin("/records?state=in_progress&limit=10");
-    return list.status == 200 && json_at(list.body, "/records") &&
-           !json_at(list.body, "/records/0");
+    list = gateway.admin("/v1/keys?state=in_progress&limit=10");
+    return list.status == 200 && json_at(list.body, "/keys") &&
+           !json_at(list.body, "/keys/0");
   };
   if (eventually(none_left, within)) return;
-  if (list.status != 200 || !json_at(list.body, "/records")) {
+  if (list.status != 200 || !json_at(list.body, "/keys")) {
     find(Finding::Kind::fault, "", "the records cannot be listed: " + list.body + list.failure);
   } else {
-    find(Finding::Kind::fault, json_text(list.body, "/records/0/key"), "is still in progress");
+    find(Finding::Kind::fault, json_text(list.body, "/keys/0/key"), "is still in progress");
   }
 }
 

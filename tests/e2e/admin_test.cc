@@ -28,7 +28,7 @@ TEST_F(AdminPort, ProbesAnswer) {
 
 TEST_F(AdminPort, AdminPathsAreNotServedToClients) {
   serve();
-  for (const char* target : {"/livez", "/metrics", "/records"}) {
+  for (const char* target : {"/livez", "/metrics", "/v1/keys"}) {
     gateway_->send({.method = "GET", .target = target});
   }
   EXPECT_EQ(upstream_.audit().size(), 3u) << "the client's port answers for the admin port";
@@ -74,20 +74,20 @@ TEST_F(AdminPort, RecordsAreFoundByKeyAndListedByState) {
   serve();
   post(key_a);
   post(key_b, "reset-unanswered");
-  HttpResponse found = gateway_->admin("/records/lookup?key=" + key_a);
+  HttpResponse found = gateway_->admin("/v1/keys/one?key=" + key_a);
   EXPECT_EQ(found.status, 200);
   EXPECT_EQ(json_text(found.body, "/key"), key_a);
   EXPECT_EQ(json_text(found.body, "/state"), "completed");
   EXPECT_EQ(json_text(found.body, "/attempt"), "1");
   EXPECT_EQ(json_text(found.body, "/method"), "POST");
   EXPECT_EQ(json_text(found.body, "/path"), "/orders");
-  EXPECT_EQ(gateway_->admin("/records/lookup?key=no-such-key-anywhere").status, 404);
-  EXPECT_EQ(gateway_->admin("/records/lookup?key=" + key_a + "&scope=nobody").status, 404);
-  EXPECT_EQ(gateway_->admin("/records/lookup").status, 400);
-  HttpResponse unknown = gateway_->admin("/records?state=unknown&limit=10");
-  EXPECT_EQ(json_text(unknown.body, "/records/0/key"), key_b);
-  EXPECT_EQ(json_at(unknown.body, "/records/1"), std::nullopt);
-  EXPECT_EQ(gateway_->admin("/records?state=nonsense").status, 400);
+  EXPECT_EQ(gateway_->admin("/v1/keys/one?key=no-such-key-anywhere").status, 404);
+  EXPECT_EQ(gateway_->admin("/v1/keys/one?key=" + key_a + "&tenant=nobody").status, 404);
+  EXPECT_EQ(gateway_->admin("/v1/keys/one").status, 400);
+  HttpResponse unknown = gateway_->admin("/v1/keys?state=unknown&limit=10");
+  EXPECT_EQ(json_text(unknown.body, "/keys/0/key"), key_b);
+  EXPECT_EQ(json_at(unknown.body, "/keys/1"), std::nullopt);
+  EXPECT_EQ(gateway_->admin("/v1/keys?state=nonsense").status, 400);
 }
 
 TEST_F(AdminPort, RecordsWithOddKeysAreFoundByEncodedKey) {
@@ -97,7 +97,7 @@ TEST_F(AdminPort, RecordsWithOddKeysAreFoundByEncodedKey) {
   request.with("Idempotency-Key", "\"a key & more=50%+\\\\\\\"quoted\"");
   ASSERT_EQ(gateway_->send(request).status, 201);
   HttpResponse found =
-      gateway_->admin("/records/lookup?key=a%20key%20%26%20more%3D50%25%2B%5C%22quoted");
+      gateway_->admin("/v1/keys/one?key=a%20key%20%26%20more%3D50%25%2B%5C%22quoted");
   EXPECT_EQ(found.status, 200);
   EXPECT_EQ(json_text(found.body, "/key"), key);
 }
@@ -105,9 +105,9 @@ TEST_F(AdminPort, RecordsWithOddKeysAreFoundByEncodedKey) {
 TEST_F(AdminPort, ListIsBoundedByItsLimit) {
   serve();
   for (int i = 0; i < 5; ++i) post("unknown-in-list-" + std::to_string(i), "reset-unanswered");
-  HttpResponse list = gateway_->admin("/records?state=unknown&limit=3");
-  EXPECT_TRUE(json_at(list.body, "/records/2").has_value());
-  EXPECT_FALSE(json_at(list.body, "/records/3").has_value());
+  HttpResponse list = gateway_->admin("/v1/keys?state=unknown&limit=3");
+  EXPECT_TRUE(json_at(list.body, "/keys/2").has_value());
+  EXPECT_FALSE(json_at(list.body, "/keys/3").has_value());
 }
 
 TEST_F(AdminPort, EveryRequestIsOneLogLineWithItsDecision) {
@@ -155,8 +155,8 @@ TEST_F(AdminPort, SecretsAndBodiesNeverShow) {
   HttpRequest malformed = order("canary-key", "");
   malformed.with("Authorization", "Bearer canary-in-authorization");
   gateway_->send(malformed);
-  std::string shown = gateway_->admin("/metrics").body + gateway_->admin("/records").body +
-                      gateway_->admin("/records?state=unknown").body;
+  std::string shown = gateway_->admin("/metrics").body + gateway_->admin("/v1/keys").body +
+                      gateway_->admin("/v1/keys?state=unknown").body;
   gateway_->stop();
   shown += gateway_->process().output();
   EXPECT_EQ(shown.find("canary-in"), std::string::npos) << shown.substr(

@@ -69,7 +69,7 @@ class GatewayFixture : public ::testing::Test {
   }
 
   std::string record(const std::string& key, const std::string& pointer) {
-    return json_text(gateway_->admin("/records/lookup?key=" + key).body, pointer);
+    return json_text(gateway_->admin("/v1/keys/one?key=" + key).body, pointer);
   }
 
   std::size_t arrivals(const std::string& key) { return upstream_.audit().of_key(key).size(); }

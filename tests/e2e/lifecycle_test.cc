@@ -125,7 +125,7 @@ TEST_F(Lifecycle, RequestInFlightAtAKillIsUnknownAtTheNextStartAndReported) {
   EXPECT_NE(gateway_->process().output().find(key_a), std::string::npos)
       << "the start does not report the orphan";
   EXPECT_EQ(arrivals(key_a), 1u);
-  EXPECT_EQ(json_text(gateway_->admin("/records?state=unknown&limit=10").body, "/records/0/key"),
+  EXPECT_EQ(json_text(gateway_->admin("/v1/keys?state=unknown&limit=10").body, "/keys/0/key"),
             key_a);
 }
 

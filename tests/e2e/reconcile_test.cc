@@ -215,7 +215,7 @@ TEST_F(WebhookAtTheGateway, WithoutAReadableSecretNothingStarts) {
 class SharedReconciliation : public SharedStoreFixture {
  protected:
   std::string lookup(const std::string& key, const std::string& pointer) {
-    return json_text(gateway_->admin("/records/lookup?key=" + key).body, pointer);
+    return json_text(gateway_->admin("/v1/keys/one?key=" + key).body, pointer);
   }
   ProviderProcess provider_;
 };

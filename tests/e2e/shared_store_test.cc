@@ -102,7 +102,7 @@ TEST_P(SharedStore, OwnerThatWakesUpAfterItsLeaseSendsNothing) {
   HttpConnection client(gateway_->port());
   client.send(order(key_a).bytes());
   EXPECT_TRUE(eventually([&] {
-    const std::string found = other_->admin("/records/lookup?key=" + key_a).body;
+    const std::string found = other_->admin("/v1/keys/one?key=" + key_a).body;
     return json_text(found, "/state") == "in_progress";
   }));
   gateway_->process().signal(SIGSTOP);

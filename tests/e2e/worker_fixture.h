@@ -90,14 +90,17 @@ class WorkerFixture : public testing::TestWithParam<OutboxKind> {
   }
   void enqueue(const std::string& key) { enqueue(key, Extra{}); }
 
-  // `crash_at`: ONCEKEY_CRASH_AT; "": it lives.
+  // `crash_at`: ONCEKEY_CRASH_AT; "": it lives. `environment`: NAME=VALUE.
   std::unique_ptr<Process> worker(const std::string& crash_at = "",
-                                  const std::vector<std::string>& arguments = {}) {
+                                  const std::vector<std::string>& arguments = {},
+                                  std::vector<std::string> environment = {}) {
     const std::string toml = "[worker]\n" + worker_settings +
                              "\n[[sink]]\nname = \"provider\"\nurl = \"" + receiver_.url() +
                              "/hook\"\nbackoff = \"1ms\"\nbackoff_max = \"1ms\"\n" + sink_settings;
     std::vector<std::string> words;
-    if (!crash_at.empty()) words = {"/usr/bin/env", "ONCEKEY_CRASH_AT=" + crash_at};
+    if (!crash_at.empty()) environment.push_back("ONCEKEY_CRASH_AT=" + crash_at);
+    if (!environment.empty()) words.push_back("/usr/bin/env");
+    words.insert(words.end(), environment.begin(), environment.end());
     for (const std::string& word :
          {oncekey_binary(), std::string("worker"), std::string("--config"),
           folder_.write("oncekey.toml", toml), std::string("--database"), service_.url(),

@@ -1,0 +1,17 @@
+// The unknown outcomes that wait to be decided: how many, and the oldest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "boundary/json_writer.h"
+#include "store/committer.h"
+
+namespace oncekey::admin {
+
+// The members count, oldest and all_examined, of an object that is open. `count`: as far as the
+// store has counted; counted here when it has not. Looks at 10,000 records at most.
+void write_unknown_outcomes(JsonWriter& json, store::Committer& committer,
+                            std::optional<std::uint64_t> count);
+
+}  // namespace oncekey::admin
