@@ -17,6 +17,9 @@ using Reason = TenantError::Reason;
 
 constexpr std::string_view secret = "0123456789abcdef0123456789abcdef";
 
+// The loop looks once a second, and so does the file that all loops share.
+constexpr DurationMs until_seen_ms = 2 * identity::file_look_every_ms;
+
 class Resolver : public testing::Test {
  protected:
   struct Line {
@@ -118,12 +121,12 @@ TEST_F(Resolver, RememberedTokenDoesNotOutliveItsKey) {
   EXPECT_EQ(bearer(token), "jwt sub=alice");
   const std::string path = folder.write("new", test::jwks({&fresh}));
   ASSERT_EQ(std::rename(path.c_str(), config.keys.c_str()), 0);
-  now += 1'000;
+  now += until_seen_ms;
   EXPECT_TRUE(bearer(token).starts_with("refused")) << bearer(token);
   EXPECT_EQ(bearer(fresh.token(claims_of("alice"))), "jwt sub=alice");
   // A file that cannot be used changes nothing.
   folder.write("keys", "{");
-  now += 1'000;
+  now += until_seen_ms;
   EXPECT_EQ(bearer(fresh.token(claims_of("bob"))), "jwt sub=bob");
 }
 
@@ -149,7 +152,7 @@ TEST_F(Resolver, ConfiguredApiKeyNamesItsTenant) {
   EXPECT_EQ(refusal({}), Reason::missing);
   const std::string path = folder.write("new", "acme sk_live_third_0003\n");
   ASSERT_EQ(std::rename(path.c_str(), config.api_keys_file.c_str()), 0);
-  now += 1'000;
+  now += until_seen_ms;
   EXPECT_EQ(scope({{"Authorization", "Bearer sk_live_third_0003"}}), "api_key name=acme");
   EXPECT_EQ(refusal({{"Authorization", "Bearer sk_live_first_0001"}}), Reason::refused);
 }
