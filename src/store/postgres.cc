@@ -379,6 +379,8 @@ void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
   parameters.integer(static_cast<std::int64_t>(fences_.next()));
   append_verdict(parameters, resolve.verdict);
   parameters.integer(static_cast<std::int64_t>(resolve.fence));
+  parameters.text(to_postgres_text(resolve.by));
+  parameters.text(to_postgres_text(resolve.reason));
   // The record is locked under the fence before the function is called at all.
   auto rows = call(
       "oncekey_resolve_one",
@@ -386,7 +388,8 @@ void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
       "(SELECT FROM oncekey.records r WHERE r.scope = $1 AND r.key = $2 "
       "AND ($12::bigint = 0 OR r.fence = $12) FOR UPDATE) held CROSS JOIN LATERAL "
       "oncekey.resolve_one($1, $2, $3, $4::text::oncekey.state, $5, $6, "
-      "$7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10::text::text[], $11)",
+      "$7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10::text::text[], $11, "
+      "$13, $14)",
       parameters, deadline);
   if (!rows) {
     resolve.outcome = unavailable(rows.error());

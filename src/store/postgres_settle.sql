@@ -20,7 +20,12 @@ UPDATE oncekey.records target
       last_error = CASE s.state WHEN 'completed' THEN '' WHEN 'in_progress' THEN target.last_error
                                 ELSE s.error END,
       response_status = s.status, response_schema = s.schema, response_encoding = s.encoding,
-      response_headers = s.headers::text[], response_body = s.body
+      response_headers = s.headers::text[], response_body = s.body,
+      history = CASE WHEN s.state IN ('failed_retryable', 'unknown')
+                     THEN oncekey.noted(target.history, target.created_at, target.attempt,
+                                        target.owner, s.now, s.state, target.attempt, target.owner,
+                                        s.error)
+                     ELSE target.history END
   FROM (
     SELECT m.now, w.fence, w.state, w.error, w.delay_ms, w.status, w.schema, w.encoding,
            w.headers, w.body, r.place

@@ -51,6 +51,48 @@ TEST(RecordCodec, IdsSortAsTheirParts) {
   }
 }
 
+TEST(RecordCodec, HistoryComesBackAndChangesTheLayout) {
+  Record record = completed();
+  std::string without;
+  append_completed(without, record);
+  record.history = {{90, State::in_progress, 1, "node", "", 0},
+                    {95, State::unknown, 3, "", "the lease ran out", 4}};
+  std::string with;
+  append_completed(with, record);
+  EXPECT_EQ(without[0], 1);
+  EXPECT_EQ(with[0], 2);
+  EXPECT_EQ(decode_completed(with)->history, record.history);
+  EXPECT_EQ(*decode_completed(with)->response, *record.response);
+  EXPECT_EQ(completed_expiry(with), record.expires_at);
+  record.state = State::unknown;
+  std::string open;
+  append_open(open, record);
+  EXPECT_EQ(decode_open(open)->history, record.history);
+  open[0] = 3;
+  EXPECT_FALSE(decode_open(open));
+}
+
+// Byte by byte, as builds without histories wrote it.
+TEST(RecordCodec, OpenRecordOfAnEarlierBuildIsRead) {
+  std::string bytes = "\x01\x04\x06tenant\x03key\x01" + std::string(32, '\xab');
+  bytes += "\x02\x09";                      // attempt, fence
+  bytes += std::string("\xe8\x07\0", 3);    // retention 1000, no tombstone
+  bytes += std::string("\x5a\0\x64\0", 4);  // created at 90, not locked, asked again at 100
+  bytes += "\x04POST\x02/p\x04node" + std::string("\0", 1) +
+           "\x07"
+           "cut off";
+  const auto record = decode_open(bytes);
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->state, State::unknown);
+  EXPECT_EQ(record->attempt, 2u);
+  EXPECT_EQ(record->reconcile_after, 100);
+  EXPECT_EQ(record->last_error, "cut off");
+  EXPECT_TRUE(record->history.empty());
+  std::string again;
+  append_open(again, *record);
+  EXPECT_EQ(again, bytes);
+}
+
 TEST(RecordCodec, CompletedComesBackWhole) {
   const Record record = completed();
   std::string bytes;

@@ -1,7 +1,9 @@
 #include "store/redis_record.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "boundary/history.h"
 #include "store/bytes.h"
 #include "store/record_codec.h"
 
@@ -9,6 +11,7 @@ namespace oncekey::store {
 namespace {
 
 constexpr std::uint8_t layout = 1;
+constexpr std::uint8_t layout_with_history = 2;
 
 // The scripts' fixed-size numbers are little-endian.
 std::uint64_t read_number(ByteReader& in, std::size_t size) {
@@ -85,7 +88,8 @@ std::string redis_rest_after_times(const Reserve& reserve) {
 
 std::optional<Record> decode_redis_record(std::string_view value, const RecordId& id) {
   ByteReader in(value);
-  if (in.byte() != layout) return {};
+  const std::uint8_t number = in.byte();
+  if (number != layout && number != layout_with_history) return {};
   const std::uint8_t state = in.byte();
   if (!is_state(state)) return {};
   Record record;
@@ -109,12 +113,16 @@ std::optional<Record> decode_redis_record(std::string_view value, const RecordId
   const std::size_t request_size = read_number(in, 3);
   const std::size_t recovery_size = read_number(in, 3);
   const std::size_t error_size = read_number(in, 3);
+  const std::size_t history_size = number == layout_with_history ? read_number(in, 3) : 0;
   ByteReader request(in.raw(request_size));
   record.method = request.text();
   record.path = request.text();
   record.owner = request.text();
   record.recovery_point = in.raw(recovery_size);
   record.last_error = in.raw(error_size);
+  auto history = decode_history(in.raw(history_size));
+  if (!history) return {};
+  record.history = std::move(*history);
   if (!in.ok() || !request.ok()) return {};
   if (record.state == State::completed && !in.at_end()) {
     record.response = decode_response(in.rest());

@@ -129,6 +129,8 @@ void RedisEngine::Request::ask(RedisCommand& command, const Resolve& resolve) co
   command.word(redis_fence(fence_));
   ask_verdict(command, resolve.verdict);
   command.word(resolve.fence == 0 ? std::string() : redis_fence(resolve.fence));
+  command.word(resolve.by);
+  command.word(resolve.reason);
 }
 
 void RedisEngine::Request::ask(RedisCommand& command, const Heartbeat& heartbeat) const {

@@ -9,6 +9,7 @@
 #include "store/lua/get_lua.h"
 #include "store/lua/heartbeat_lua.h"
 #include "store/lua/held_lua.h"
+#include "store/lua/history_lua.h"
 #include "store/lua/reap_lua.h"
 #include "store/lua/record_lua.h"
 #include "store/lua/reserve_lua.h"
@@ -51,16 +52,17 @@ RedisScripts::RedisScripts(Clock clock) {
   const std::string start =
       std::string(clock == Clock::server ? server_clock_lua : caller_clock_lua) +
       std::string(record_lua);
-  const std::string with_verdict = start + std::string(verdict_lua);
-  reserve = script(0, "reserve", start + std::string(reserve_lua));
+  const std::string with_history = start + std::string(history_lua);
+  const std::string with_verdict = with_history + std::string(verdict_lua);
+  reserve = script(0, "reserve", with_history + std::string(reserve_lua));
   settle = script(1, "settle", with_verdict + std::string(settle_lua));
   resolve = script(2, "resolve", with_verdict + std::string(resolve_lua));
   heartbeat = script(3, "heartbeat", start + std::string(heartbeat_lua));
   get = script(4, "get", start + std::string(get_lua));
   due = script(5, "due", start + std::string(due_lua));
-  sweep = script(6, "sweep", start + std::string(sweep_lua));
+  sweep = script(6, "sweep", with_history + std::string(sweep_lua));
   reap = script(7, "reap", start + std::string(reap_lua));
-  withdraw = script(8, "withdraw", start + std::string(withdraw_lua));
+  withdraw = script(8, "withdraw", with_history + std::string(withdraw_lua));
   reserve_many = script(9, "reserve_many", start + std::string(reserve_many_lua));
   settle_many = script(10, "settle_many", start + std::string(settle_many_lua));
   held = script(11, "held", start + std::string(held_lua));

@@ -1,6 +1,8 @@
 #include "transaction/postgres_record.h"
 
 #include <algorithm>
+#include <charconv>
+#include <utility>
 
 #include "boundary/decide.h"
 #include "oncekey/assert.h"
@@ -11,6 +13,30 @@ namespace {
 
 std::string text_at(const PostgresResult& rows, int row, int column) {
   return from_postgres_text(rows.bytes(row, column));
+}
+
+TimestampMs number_from(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// As oncekey.history_entry() makes them.
+std::vector<Transition> history_from_array(std::string_view binary) {
+  constexpr std::size_t width = 6;
+  const std::vector<std::string_view> texts = array_elements(binary);
+  std::vector<Transition> history;
+  for (std::size_t i = 0; i + width <= texts.size(); i += width) {
+    Transition entry;
+    entry.dropped = static_cast<std::uint32_t>(number_from(texts[i]));
+    entry.at = number_from(texts[i + 1]);
+    entry.state = state_from_name(texts[i + 2]).value_or(State::unknown);
+    entry.attempt = static_cast<std::uint32_t>(number_from(texts[i + 3]));
+    entry.by = from_postgres_text(texts[i + 4]);
+    entry.reason = from_postgres_text(texts[i + 5]);
+    history.push_back(std::move(entry));
+  }
+  return history;
 }
 
 }  // namespace
@@ -103,7 +129,7 @@ std::shared_ptr<const StoredResponse> response_from(const PostgresResult& rows, 
 const char* const postgres_record_columns =
     "r.state::text, r.due_at, r.scope, r.key, r.fingerprint, r.attempt, r.fence, r.method, r.path, "
     "r.owner, r.recovery_point, r.last_error, r.retention_ms, r.tombstone_ms, r.created_at, "
-    "r.completed_at";
+    "r.completed_at, r.history";
 
 Record record_from(const PostgresResult& rows, int row, int first) {
   Record record;
@@ -124,6 +150,9 @@ Record record_from(const PostgresResult& rows, int row, int first) {
   record.tombstone_ms = rows.integer(row, first + 13);
   record.created_at = rows.timestamp(row, first + 14);
   record.completed_at = rows.timestamp(row, first + 15);
+  if (!rows.is_null(row, first + 16)) {
+    record.history = history_from_array(rows.bytes(row, first + 16));
+  }
   return record;
 }
 

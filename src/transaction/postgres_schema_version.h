@@ -4,6 +4,6 @@
 
 namespace oncekey::transaction {
 
-inline constexpr int postgres_schema_version = 6;
+inline constexpr int postgres_schema_version = 7;
 
 }  // namespace oncekey::transaction

@@ -38,24 +38,6 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
   return number;
 }
 
-// The elements of a one-dimensional text[] in binary form; a null is empty.
-std::vector<std::string_view> array_elements(std::string_view binary) {
-  std::vector<std::string_view> elements;
-  constexpr std::size_t header = 20;  // dimensions, flags, type, length, first index
-  if (binary.size() < header || number_at(binary, 0) != 1) return elements;
-  const std::uint32_t count = number_at(binary, 12);
-  std::size_t at = header;
-  for (std::uint32_t i = 0; i < count && at + 4 <= binary.size(); ++i) {
-    const std::uint32_t length = number_at(binary, at);
-    at += 4;
-    const bool null = length == 0xffff'ffff;
-    if (!null && length > binary.size() - at) break;
-    elements.push_back(null ? std::string_view() : binary.substr(at, length));
-    if (!null) at += length;
-  }
-  return elements;
-}
-
 }  // namespace
 
 std::string to_postgres_text(std::string_view bytes) {
@@ -130,6 +112,23 @@ std::string headers_literal(const std::vector<Header>& headers) {
     add(header.value);
   }
   return literal + "}";
+}
+
+std::vector<std::string_view> array_elements(std::string_view binary) {
+  std::vector<std::string_view> elements;
+  constexpr std::size_t header = 20;  // dimensions, flags, type, length, first index
+  if (binary.size() < header || number_at(binary, 0) != 1) return elements;
+  const std::uint32_t count = number_at(binary, 12);
+  std::size_t at = header;
+  for (std::uint32_t i = 0; i < count && at + 4 <= binary.size(); ++i) {
+    const std::uint32_t length = number_at(binary, at);
+    at += 4;
+    const bool null = length == 0xffff'ffff;
+    if (!null && length > binary.size() - at) break;
+    elements.push_back(null ? std::string_view() : binary.substr(at, length));
+    if (!null) at += length;
+  }
+  return elements;
 }
 
 std::vector<Header> headers_from_array(std::string_view binary) {

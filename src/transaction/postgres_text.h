@@ -17,6 +17,9 @@ std::string from_postgres_text(std::string_view text);
 // What libpq says has several lines, and ends in a line feed: as one line, for logs and answers.
 std::string one_line(std::string_view message);
 
+// The elements of a one-dimensional text[] in binary form; a null is empty.
+std::vector<std::string_view> array_elements(std::string_view binary);
+
 // Headers as the literal of a text[] (name, value, name, value, …), and from its binary form.
 std::string headers_literal(const std::vector<Header>& headers);
 std::vector<Header> headers_from_array(std::string_view binary);

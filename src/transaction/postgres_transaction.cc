@@ -29,7 +29,8 @@ constexpr PostgresStatement resolve_statement{
     "oncekey_join_resolve",
     "SELECT done, moment, state::text, due_at, tombstone_ms"
     " FROM oncekey.resolve_joined($1, $2, $3, $4::text::oncekey.state, $5, $6,"
-    " $7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10::text::text[], $11)"};
+    " $7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10::text::text[], $11,"
+    " $12, $13)"};
 constexpr PostgresStatement begin_workflow_statement{
     "oncekey_join_begin_workflow", "SELECT oncekey.begin_workflow_one($1, $2, $3, $4, $5)"};
 constexpr PostgresStatement advance_statement{
@@ -131,6 +132,8 @@ SettleOutcome PostgresTransaction::resolve(const Resolve& resolve) {
   statements_.check_open();
   PostgresParameters parameters = parameters_of(resolve.id, resolve.fence);
   append_verdict(parameters, resolve.verdict);
+  parameters.text(to_postgres_text(resolve.by));
+  parameters.text(to_postgres_text(resolve.reason));
   return settle_outcome(statements_.call(resolve_statement, parameters),
                         completes(resolve.verdict));
 }

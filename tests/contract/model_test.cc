@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "boundary/timeline.h"
 #include "contract.h"
 #include "store/memory.h"
 
@@ -55,6 +56,9 @@ struct Shown {
   std::string operator()(const StaleFence& outcome) const {
     return "stale " + (outcome.state ? std::string(to_string(*outcome.state)) : "nothing");
   }
+  std::string operator()(const Evicted& outcome) const {
+    return "evicted " + (*this)(std::optional<Record>(outcome.before));
+  }
   std::string operator()(const std::optional<Record>& record) const {
     if (!record) return "nothing";
     std::string text(to_string(record->state));
@@ -65,6 +69,11 @@ struct Shown {
     }
     // What is left of a tombstone's texts is up to the engine.
     if (record->state == State::expired) return text;
+    for (const Transition& past : timeline(*record)) {
+      text += " (" + std::to_string(past.dropped) + " " + std::to_string(past.at) + " " +
+              std::string(to_string(past.state)) + " " + std::to_string(past.attempt) + " " +
+              past.by + " " + past.reason + ")";
+    }
     return text + " " + record->last_error + " " + record->owner + " " + shown(record->response);
   }
 };
@@ -75,9 +84,11 @@ class Model : public ContractTest {
   template <class Op>
   std::string both(Op op) {
     Op modelled = op;
+    // An engine need not know the fence of a tombstone.
+    const bool any_hold = std::is_same_v<Op, Evict> && (random(2) == 0 || !is_alive(op.id));
     if constexpr (requires { op.fence; }) {
       const auto& held = fences_[op.id.key];
-      if (!held.empty()) {
+      if (!held.empty() && !any_hold) {
         const std::size_t back = std::min<std::size_t>(held.size() - 1, random(4) == 0 ? 1 : 0);
         op.fence = held[held.size() - 1 - back].first;
         modelled.fence = held[held.size() - 1 - back].second;
@@ -110,7 +121,7 @@ class Model : public ContractTest {
   }
 
   std::string step(const std::string& key) {
-    switch (random(12)) {
+    switch (random(13)) {
       case 0:
       case 1:
       case 2:
@@ -131,6 +142,8 @@ class Model : public ContractTest {
         Resolve op;
         op.id = {"tenant", key};
         op.verdict = verdict();
+        op.by = "operator " + std::to_string(random(2));
+        if (random(2) == 0) op.reason = "reason " + std::to_string(random(3));
         return "resolve: " + both(std::move(op));
       }
       case 9: {
@@ -145,6 +158,12 @@ class Model : public ContractTest {
         expect<std::size_t>(apply(Reap{}));
         apply_to(model_, Reap{}, now_);
         return "reap";
+      case 11: {
+        Evict op;
+        op.id = {"tenant", key};
+        op.even_unknown = random(2) == 0;
+        return "evict: " + both(std::move(op));
+      }
       default: {
         const DurationMs times[] = {1, lease_ms / 2, lease_ms, retention_ms, tombstone_ms};
         const DurationMs time = times[random(5)];

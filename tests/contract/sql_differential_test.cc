@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "boundary/timeline.h"
 #include "contract/contract.h"
 #include "contract/sql_session.h"
 #include "store/memory.h"
@@ -60,8 +61,14 @@ class Pair {
       case 10:
         resolve(key, choice);
         break;
+      case 11:
+        evict(key, choice);
+        break;
     }
-    for (int i = 0; i < 2; ++i) compare_records(prefix_ + std::to_string(i));
+    for (int i = 0; i < 2; ++i) {
+      compare_records(prefix_ + std::to_string(i));
+      compare_timelines(prefix_ + std::to_string(i));
+    }
   }
 
   TimestampMs now() const { return now_; }
@@ -154,15 +161,50 @@ class Pair {
     op.id = {"tenant", key};
     if (executed) {
       op.verdict = completed();
+      op.by = "alice";
+      op.reason = "seen";
     } else {
       op.verdict = SettleFailed{"not executed"};
     }
     const std::string done = sql_.query(
         "SELECT done FROM oncekey.resolve_one(" + SqlSession::id(key) + ", oncekey.new_fence(), " +
         (executed ? "'completed', '', 0, 201, 1::smallint, 0::smallint,"
-                    " '{content-type,text/plain}', 'ok')"
+                    " '{content-type,text/plain}', 'ok', 'alice', 'seen')"
                   : "'failed_retryable', 'not executed', 0, NULL, NULL, NULL, NULL, NULL)"));
     RC_ASSERT((done == "t") == std::holds_alternative<Settled>(apply(op)));
+  }
+
+  void evict(const std::string& key, int choice) {
+    const bool even_unknown = choice < 2;
+    Evict op;
+    op.id = {"tenant", key};
+    op.even_unknown = even_unknown;
+    const std::string done = sql_.query("SELECT oncekey.evict(" + SqlSession::id(key) + ", " +
+                                        (even_unknown ? "true)" : "false)"));
+    RC_ASSERT((done == "t") == std::holds_alternative<Evicted>(apply(op)));
+  }
+
+  void compare_timelines(const std::string& key) {
+    Get get;
+    get.id = {"tenant", key};
+    const auto outcome = apply(get);
+    const auto& record = std::get<std::optional<Record>>(outcome);
+    std::string expected;
+    if (record) {
+      for (const Transition& past : timeline(*record)) {
+        if (!expected.empty()) expected += "; ";
+        expected += std::to_string(past.dropped) + "|" + std::to_string(past.at) + "|" +
+                    std::string(to_string(past.state)) + "|" + std::to_string(past.attempt) + "|" +
+                    past.by + "|" + past.reason;
+      }
+    }
+    const std::string found = sql_.query(
+        "SELECT coalesce(string_agg(concat_ws('|', dropped,"
+        " floor(extract(epoch FROM at) * 1000)::bigint, state, attempt, by_whom, reason), '; '), "
+        "'')"
+        " FROM oncekey.timeline(" +
+        SqlSession::id(key) + ")");
+    RC_ASSERT(found == expected);
   }
 
   static std::string time_of(TimestampMs moment) {
@@ -217,7 +259,7 @@ TEST(SqlDifferentialTest, FunctionsAndStateMachineAgree) {
     // inRange() narrows with the size, which here is to limit the length alone.
     const auto step = rc::gen::resize(
         rc::kNominalSize,
-        rc::gen::tuple(rc::gen::inRange(0, 11), rc::gen::inRange(0, 2), rc::gen::inRange(0, 4)));
+        rc::gen::tuple(rc::gen::inRange(0, 12), rc::gen::inRange(0, 2), rc::gen::inRange(0, 4)));
     const auto steps = *rc::gen::resize(
         operations_max, rc::gen::container<std::vector<std::tuple<int, int, int>>>(step));
     for (const auto& [kind, key, choice] : steps) pair.step(kind, key, choice);

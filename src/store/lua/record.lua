@@ -2,14 +2,15 @@
 --
 --   layout, state, fence (8 bytes), fingerprint (33 bytes), attempt, retention, tombstone,
 --   created_at, since, expires_at, sizes of the three texts below
---   request (method, path, owner), recovery point, last error, answer (completed only)
+--   with history: its size
+--   request (method, path, owner), recovery point, last error, history, answer (completed only)
 --
 -- `since` is when the lease ends (in_progress), when to look again (unknown), or when it was
 -- completed. A fence has 63 bits, which a Lua number does not: it stays a string. The program reads
 -- records in redis_record.cc; only these scripts write them.
 local HEAD = '<BBc8c33I4I6I6I6I6I6I3I3I3'
 local HEAD_SIZE = 86
-local LAYOUT = 1
+local LAYOUT, LAYOUT_WITH_HISTORY = 1, 2
 -- Parts of a head, for scripts that take it apart by hand.
 local TIMES = '<I6I6I6'
 local NO_TOMBSTONE = string.rep('\0', 6)
@@ -21,21 +22,28 @@ local function read(value)
   local layout, request_size, recovery_size, error_size
   layout, r.state, r.fence, r.fingerprint, r.attempt, r.retention, r.tombstone, r.created_at,
     r.since, r.expires_at, request_size, recovery_size, error_size = struct.unpack(HEAD, value)
-  if layout ~= LAYOUT then error('a record of a later version') end
-  local from = HEAD_SIZE + 1
+  if layout > LAYOUT_WITH_HISTORY then error('a record of a later version') end
+  local from, history_size = HEAD_SIZE + 1, 0
+  if layout == LAYOUT_WITH_HISTORY then history_size, from = struct.unpack('<I3', value, from) end
   r.request = string.sub(value, from, from + request_size - 1)
   from = from + request_size
   r.recovery = string.sub(value, from, from + recovery_size - 1)
   from = from + recovery_size
   r.error = string.sub(value, from, from + error_size - 1)
-  r.answer_from = from + error_size
+  from = from + error_size
+  r.history = string.sub(value, from, from + history_size - 1)
+  r.answer_from = from + history_size
   return r
 end
 
 local function write(r, answer)
-  return struct.pack(HEAD, LAYOUT, r.state, r.fence, r.fingerprint, r.attempt, r.retention,
+  local layout, history_size = LAYOUT, ''
+  if r.history ~= '' then
+    layout, history_size = LAYOUT_WITH_HISTORY, struct.pack('<I3', #r.history)
+  end
+  return struct.pack(HEAD, layout, r.state, r.fence, r.fingerprint, r.attempt, r.retention,
     r.tombstone, r.created_at, r.since, r.expires_at, #r.request, #r.recovery, #r.error)
-    .. r.request .. r.recovery .. r.error .. (answer or '')
+    .. history_size .. r.request .. r.recovery .. r.error .. r.history .. (answer or '')
 end
 
 -- As is_gone() of decide.h.

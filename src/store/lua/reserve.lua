@@ -12,17 +12,19 @@ local before = value and read(value)
 local held = {
   state = IN_PROGRESS, fence = ARGV[1], fingerprint = ARGV[2], attempt = 1,
   retention = tonumber(ARGV[4]), tombstone = tonumber(ARGV[5]), created_at = now,
-  since = now + tonumber(ARGV[3]), expires_at = 0, request = ARGV[6], recovery = '', error = ''
+  since = now + tonumber(ARGV[3]), expires_at = 0, request = ARGV[6], recovery = '', error = '',
+  history = ''
 }
 local gone = before and is_gone(before)
 if before and not gone then
   if before.state == IN_PROGRESS and before.fence == ARGV[1] then
     -- Sent again, as the connection broke before the answer came.
     held.attempt, held.created_at = before.attempt, before.created_at
-    held.recovery, held.error = before.recovery, before.error
+    held.recovery, held.error, held.history = before.recovery, before.error, before.history
   elseif before.state == FAILED and before.fingerprint == ARGV[2] then
     held.attempt, held.created_at = before.attempt + 1, before.created_at
     held.recovery, held.error = before.recovery, before.error
+    held.history = noted(before, IN_PROGRESS, held.attempt, owner_of(ARGV[6]), '')
   else
     local replays = before.state == COMPLETED and before.fingerprint == ARGV[2]
       and now < before.expires_at

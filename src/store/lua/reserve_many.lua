@@ -10,7 +10,7 @@ if server_now > tonumber(ARGV[3 * many + 2]) then
 end
 
 local function standing(value, head)
-  if string.byte(value) ~= LAYOUT then return redis.error_reply('a record of a later version') end
+  if string.byte(value) > LAYOUT_WITH_HISTORY then return redis.error_reply('a record of a later version') end
   local before = read(value)
   if is_gone(before) or before.state == FAILED or before.fence == string.sub(head, 3, 10) then
     return -1

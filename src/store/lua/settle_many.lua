@@ -14,8 +14,10 @@ for i = 1, #KEYS - 1 do
   if not value then
     answers[i] = {0, now, ''}
   elseif sub(value, 1, 10) ~= ARGV[at] then
-    if byte(value) ~= LAYOUT then
+    if byte(value) > LAYOUT_WITH_HISTORY then
       answers[i] = redis.error_reply('a record of a later version')
+    elseif byte(value) == LAYOUT_WITH_HISTORY then
+      answers[i] = -1
     else
       answers[i] = {0, now, sub(value, 1, read(value).answer_from - 1)}
     end

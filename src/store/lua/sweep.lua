@@ -9,6 +9,7 @@ if not r or r.state ~= IN_PROGRESS then
   return 0
 end
 if now < r.since then return r.since end
+r.history = noted(r, UNKNOWN, r.attempt, '', ARGV[2])
 r.state, r.since, r.expires_at = UNKNOWN, now, 0
 r.fence, r.error = ARGV[1], ARGV[2]
 keep(write(r))

@@ -10,6 +10,7 @@ if not r or r.state ~= IN_PROGRESS or r.fence ~= ARGV[1] then return 1 end
 if r.attempt == 1 then
   redis.call('DEL', KEYS[1])
 else
+  r.history = without_reserve(r)
   r.attempt = r.attempt - 1
   r.state, r.since, r.expires_at = FAILED, 0, now + r.retention
   keep(write(r), r.retention)
