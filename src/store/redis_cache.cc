@@ -77,4 +77,21 @@ std::size_t RedisCache::put(std::span<const Entry> entries) {
   return stored;
 }
 
+std::size_t RedisCache::remove(std::span<const std::string> keys) {
+  std::vector<RedisCommand> commands(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string key = cache_key(keys[i]);
+    commands[i].slot = redis_slot_of(key);
+    commands[i].word("DEL");
+    commands[i].word(key);
+  }
+  router_->run(commands,
+               std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.deadline_ms));
+  trouble_.clear();
+  std::size_t removed = 0;
+  while (removed < commands.size() && commands[removed].is_good()) ++removed;
+  if (removed < commands.size()) trouble_ = commands[removed].trouble;
+  return removed;
+}
+
 }  // namespace oncekey::store

@@ -48,6 +48,9 @@ class RedisCache {
   // Returns how many were stored.
   std::size_t put(std::span<const Entry> entries);
 
+  // Returns how many are certainly not there any more, counted from the first.
+  std::size_t remove(std::span<const std::string> keys);
+
   // Why the last call could not reach Redis; empty: it could. Never holds a password.
   const std::string& trouble() const { return trouble_; }
 

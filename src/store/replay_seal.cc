@@ -13,7 +13,7 @@ namespace oncekey::store {
 namespace {
 
 constexpr std::size_t tag_size = 32;
-constexpr std::string_view label = "oncekey replay entry 1";
+constexpr std::string_view label = "oncekey replay entry 2";
 
 }  // namespace
 
@@ -59,21 +59,27 @@ std::string ReplaySeal::name(const RecordId& id) {
   return hash('n', id, {});
 }
 
-std::string ReplaySeal::seal(const Record& completed) {
+std::string ReplaySeal::seal(const Record& completed, TimestampMs looked_at) {
   ONCEKEY_ASSERT(completed.state == State::completed);
   std::string payload;
+  ByteWriter(payload).number(static_cast<std::uint64_t>(looked_at));
   append_completed(payload, completed);
   return hash('v', completed.id, payload) + payload;
 }
 
-std::optional<Record> ReplaySeal::open(const RecordId& id, std::string_view bytes) {
+std::optional<ReplaySeal::Opened> ReplaySeal::open(const RecordId& id, std::string_view bytes) {
   if (bytes.size() < tag_size) return std::nullopt;
   const std::string_view payload = bytes.substr(tag_size);
   const std::string expected = hash('v', id, payload);
   if (CRYPTO_memcmp(expected.data(), bytes.data(), tag_size) != 0) return std::nullopt;
-  std::optional<Record> record = decode_completed(payload);
-  if (record) record->id = id;
-  return record;
+  ByteReader in(payload);
+  Opened opened;
+  opened.looked_at = static_cast<TimestampMs>(in.number());
+  std::optional<Record> record = decode_completed(in.rest());
+  if (!record) return std::nullopt;
+  opened.record = std::move(*record);
+  opened.record.id = id;
+  return opened;
 }
 
 }  // namespace oncekey::store

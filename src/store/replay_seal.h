@@ -22,10 +22,15 @@ class ReplaySeal {
   // Under which name an id's entry is kept; tells nothing about the id to those without the secret.
   std::string name(const RecordId& id);
 
-  std::string seal(const Record& completed);
+  // `looked_at` is when the deciding store was last known to have it so, by its own clock.
+  std::string seal(const Record& completed, TimestampMs looked_at);
 
-  // The record, if the bytes were sealed with the same secret for exactly this id.
-  std::optional<Record> open(const RecordId& id, std::string_view bytes);
+  struct Opened {
+    Record record;
+    TimestampMs looked_at = 0;
+  };
+  // What was sealed, if it was with the same secret for exactly this id.
+  std::optional<Opened> open(const RecordId& id, std::string_view bytes);
 
  private:
   std::string hash(char purpose, const RecordId& id, std::string_view payload);

@@ -25,18 +25,19 @@ Record completed() {
 TEST(ReplaySeal, WhatWasSealedIsOpened) {
   ReplaySeal seal("a secret"), same("a secret");
   const Record record = completed();
-  const auto opened = same.open(record.id, seal.seal(record));
+  const auto opened = same.open(record.id, seal.seal(record, 1'500));
   ASSERT_TRUE(opened);
-  EXPECT_EQ(opened->id, record.id);
-  EXPECT_EQ(opened->fingerprint, record.fingerprint);
-  EXPECT_EQ(opened->attempt, record.attempt);
-  EXPECT_EQ(opened->expires_at, record.expires_at);
-  EXPECT_EQ(*opened->response, *record.response);
+  EXPECT_EQ(opened->looked_at, 1'500);
+  EXPECT_EQ(opened->record.id, record.id);
+  EXPECT_EQ(opened->record.fingerprint, record.fingerprint);
+  EXPECT_EQ(opened->record.attempt, record.attempt);
+  EXPECT_EQ(opened->record.expires_at, record.expires_at);
+  EXPECT_EQ(*opened->record.response, *record.response);
 }
 
 TEST(ReplaySeal, NothingElseIs) {
   ReplaySeal seal("a secret"), other("another secret");
-  const std::string entry = seal.seal(completed());
+  const std::string entry = seal.seal(completed(), 1'500);
   EXPECT_FALSE(other.open({"tenant", "key"}, entry));
   EXPECT_FALSE(seal.open({"tenant", "key2"}, entry));
   EXPECT_FALSE(seal.open({"tenan", "tkey"}, entry));

@@ -1,5 +1,6 @@
 #include "store/tiered.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace oncekey::store {
@@ -46,16 +47,24 @@ EngineStats TieredEngine::stats() const {
 }
 
 void TieredEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
-  const std::vector<Operation*> rest = answer_from_cache(batch);
+  remove_unwanted();
+  // What is evicted in this batch must not be answered from the cache after it.
+  const bool evicts = std::any_of(batch.begin(), batch.end(), [](const Operation* operation) {
+    return std::holds_alternative<Evict>(*operation);
+  });
+  std::vector<Operation*> rest(batch.begin(), batch.end());
+  if (!evicts) rest = answer_from_cache(batch, Trust::recent);
   if (rest.empty()) return;
   parts_.decider->apply(rest, now);
   learn_from(rest);
+  remove_unwanted();
   if (!entries_.empty()) parts_.cache->put(entries_);
   entries_.clear();
 }
 
 // Fills what it can, and returns the rest in order.
-std::vector<Operation*> TieredEngine::answer_from_cache(std::span<Operation* const> batch) {
+std::vector<Operation*> TieredEngine::answer_from_cache(std::span<Operation* const> batch,
+                                                        Trust trust) {
   std::vector<std::string> names;
   for (Operation* const operation : batch) {
     if (const auto* reserve = std::get_if<Reserve>(operation)) {
@@ -73,8 +82,8 @@ std::vector<Operation*> TieredEngine::answer_from_cache(std::span<Operation* con
     auto* reserve = std::get_if<Reserve>(operation);
     bool answered = false;
     if (reserve != nullptr) {
-      answered =
-          next->kind == RedisCache::Found::Kind::hit && replay(*reserve, next->bytes, *store_now);
+      answered = next->kind == RedisCache::Found::Kind::hit &&
+                 replay(*reserve, next->bytes, *store_now, trust);
       ++next;
     }
     if (!answered) rest.push_back(operation);
@@ -82,14 +91,30 @@ std::vector<Operation*> TieredEngine::answer_from_cache(std::span<Operation* con
   return rest;
 }
 
-bool TieredEngine::replay(Reserve& reserve, std::string_view entry, TimestampMs store_now) {
-  std::optional<Record> record = seal_.open(reserve.id, entry);
-  if (!record || record->state != State::completed) return false;
-  if (record->fingerprint != reserve.fingerprint || store_now >= record->expires_at) return false;
+bool TieredEngine::replay(Reserve& reserve, std::string_view entry, TimestampMs store_now,
+                          Trust trust) {
+  std::optional<ReplaySeal::Opened> opened = seal_.open(reserve.id, entry);
+  if (!opened || opened->record.state != State::completed) return false;
+  if (trust == Trust::recent && store_now - opened->looked_at >= trusted_ms) return false;
+  Record& record = opened->record;
+  if (record.fingerprint != reserve.fingerprint || store_now >= record.expires_at) return false;
   ++parts_.memory->hits;
-  reserve.outcome = Replay{std::move(record->response), record->attempt, record->completed_at,
-                           record->expires_at, store_now};
+  reserve.outcome = Replay{std::move(record.response), record.attempt, record.completed_at,
+                           record.expires_at, store_now};
   return true;
+}
+
+// Also where the outcome is in doubt: a missing entry only costs a look.
+void TieredEngine::forget(const RecordId& id) {
+  const std::string name = seal_.name(id);
+  std::erase_if(entries_, [&](const RedisCache::Entry& entry) { return entry.key == name; });
+  if (unwanted_.size() < unwanted_max) unwanted_.push_back(name);
+}
+
+void TieredEngine::remove_unwanted() {
+  if (unwanted_.empty()) return;
+  const auto removed = static_cast<std::ptrdiff_t>(parts_.cache->remove(unwanted_));
+  unwanted_.erase(unwanted_.begin(), unwanted_.begin() + removed);
 }
 
 void TieredEngine::learn_from(std::span<Operation* const> done) {
@@ -107,6 +132,8 @@ void TieredEngine::learn_from(std::span<Operation* const> done) {
     } else if (const auto* settle = std::get_if<Settle>(operation)) {
       const auto* settled = std::get_if<Settled>(&settle->outcome);
       if (settled != nullptr) keep(*settle, *settled, memory.now(local).value_or(0));
+    } else if (const auto* evict = std::get_if<Evict>(operation)) {
+      forget(evict->id);
     }
   }
 }
@@ -142,7 +169,7 @@ void TieredEngine::keep(const Settle& settle, const Settled& settled, TimestampM
 void TieredEngine::keep(const Record& completed, TimestampMs store_now) {
   const DurationMs left = completed.expires_at - store_now;
   if (left <= 0 || completed.response->body.size() > entry_bytes_max) return;
-  entries_.push_back({seal_.name(completed.id), seal_.seal(completed), left});
+  entries_.push_back({seal_.name(completed.id), seal_.seal(completed, store_now), left});
 }
 
 }  // namespace oncekey::store

@@ -5,6 +5,11 @@
 // bound to its record (replay_seal.h), and another fingerprint is always judged by the deciding
 // engine. So losing, flushing, delaying or poisoning Redis changes how long an answer takes, never
 // the answer.
+//
+// The exception is a record that an operator has evicted. Its entry is removed; where that fails,
+// or another node puts it back at that moment, the entry is not believed for longer than
+// `trusted_ms` after the deciding engine was last asked. Only while that one is out of reach are
+// older entries all there is, and served.
 #pragma once
 
 #include <atomic>
@@ -58,11 +63,14 @@ struct TieredParts {
 
 class TieredEngine final : public Engine {
  public:
+  // How long an entry is served without asking the deciding engine again.
+  static constexpr DurationMs trusted_ms = 60'000;
+
   explicit TieredEngine(TieredParts parts);
 
   void apply(std::span<Operation* const> batch, TimestampMs now) override;
   std::vector<Operation*> apply_without_store(std::span<Operation* const> batch) override {
-    return answer_from_cache(batch);
+    return answer_from_cache(batch, Trust::any_age);
   }
   EngineInfo info() const override;
   EngineStats stats() const override;
@@ -72,8 +80,14 @@ class TieredEngine final : public Engine {
   // Larger answers stay where they are: they would push out many small ones.
   static constexpr std::size_t entry_bytes_max = 256 << 10;
 
-  std::vector<Operation*> answer_from_cache(std::span<Operation* const> batch);
-  bool replay(Reserve& reserve, std::string_view entry, TimestampMs store_now);
+  // Evicted ids whose entries could not be removed yet; more are forgotten, and age.
+  static constexpr std::size_t unwanted_max = 10'000;
+
+  enum class Trust { recent, any_age };
+  std::vector<Operation*> answer_from_cache(std::span<Operation* const> batch, Trust trust);
+  bool replay(Reserve& reserve, std::string_view entry, TimestampMs store_now, Trust trust);
+  void forget(const RecordId& id);
+  void remove_unwanted();
   void learn_from(std::span<Operation* const> done);
   void keep(const Reserve& reserve, const Replay& replay);
   void keep(const Settle& settle, const Settled& settled, TimestampMs store_now);
@@ -82,6 +96,7 @@ class TieredEngine final : public Engine {
   TieredParts parts_;
   ReplaySeal seal_;
   std::vector<RedisCache::Entry> entries_;  // to be put into the cache at the end of the batch
+  std::vector<std::string> unwanted_;       // to be removed from it
 };
 
 }  // namespace oncekey::store

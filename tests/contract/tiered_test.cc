@@ -118,6 +118,64 @@ TEST_F(Tiered, PoisonedEntriesChangeNoAnswer) {
   check("another type");
 }
 
+TEST_F(Tiered, EntriesAreBelievedForAWhile) {
+  Reserve op = reserve_of("a");
+  op.retention_ms = 10 * TieredEngine::trusted_ms;
+  const Fence fence = std::get<Execute>(apply(op)).fence;
+  apply(settle_of("a", fence, answered("first")));
+  now_ += TieredEngine::trusted_ms - 1;
+  EXPECT_EQ(body("a"), "first");
+  EXPECT_EQ(hits(), 1u);
+  now_ += 1;
+  Operation old(reserve_of("a"));
+  Operation* const batch[] = {&old};
+  EXPECT_TRUE(engine_->apply_without_store(batch).empty());
+  EXPECT_EQ(hits(), 2u);
+  EXPECT_EQ(body("a"), "first");
+  EXPECT_EQ(hits(), 2u);
+  EXPECT_EQ(body("a"), "first");  // and the look at the store has made it young again
+  EXPECT_EQ(hits(), 3u);
+}
+
+TEST_F(Tiered, EvictedKeyIsRemovedFromRedis) {
+  complete("a", "first");
+  Evict op;
+  op.id = {"tenant", "a"};
+  EXPECT_TRUE(std::holds_alternative<Evicted>(apply(op)));
+  EXPECT_TRUE(entries().empty());
+  EXPECT_TRUE(std::holds_alternative<Execute>(apply(reserve_of("a"))));
+}
+
+TEST_F(Tiered, EvictedKeyIsRemovedWhenRedisIsBack) {
+  complete("a", "first");
+  redis_.freeze();
+  Evict op;
+  op.id = {"tenant", "a"};
+  EXPECT_TRUE(std::holds_alternative<Evicted>(apply(op)));
+  redis_.thaw();
+  EXPECT_TRUE(test::eventually([&] {
+    apply(Sweep{});
+    return entries().empty();
+  }));
+  EXPECT_TRUE(std::holds_alternative<Execute>(apply(reserve_of("a"))));
+}
+
+TEST_F(Tiered, EntryThatSomebodyPutBackDoesNotOutliveTheTrustInIt) {
+  Reserve op = reserve_of("a");
+  op.retention_ms = 10 * TieredEngine::trusted_ms;
+  const Fence fence = std::get<Execute>(apply(op)).fence;
+  apply(settle_of("a", fence, answered("first")));
+  const auto names = entries();
+  ASSERT_EQ(names.size(), 1u);
+  const std::string entry = redis_.command({"GET", names[0]});
+  Evict evict;
+  evict.id = {"tenant", "a"};
+  EXPECT_TRUE(std::holds_alternative<Evicted>(apply(evict)));
+  redis_.command({"SET", names[0], entry});
+  now_ += TieredEngine::trusted_ms;
+  EXPECT_TRUE(std::holds_alternative<Execute>(apply(reserve_of("a"))));
+}
+
 TEST_F(Tiered, EntryThatOutlivesItsRetentionIsNotServed) {
   complete("a", "first");
   const auto names = entries();
