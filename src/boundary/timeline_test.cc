@@ -70,8 +70,8 @@ TEST(Timeline, ResolvingToUnknownIsNoTransition) {
 }
 
 TEST(Timeline, WorkflowTellsWhoTookItOver) {
-  const Record taken = *decide_resume(&*decide_reserve(nullptr, reserve("node 1"), 100, 1).next, 50,
-                                      "node 2", 150, 2);
+  const Record first = reserved(100);
+  const Record taken = *decide_resume(&first, 50, "node 2", 150, 2);
   EXPECT_EQ(timeline(taken), (std::vector<Transition>{
                                  {100, State::in_progress, 1, "node 1", "", 0},
                                  {150, State::in_progress, 2, "node 2", "the lease ran out", 0}}));

@@ -93,6 +93,8 @@ bool WebhookReceiver::resolve(const Record& record, const WebhookEvent& event) {
   resolve.id = record.id;
   resolve.fence = record.fence;
   resolve.verdict = SettleCompleted{event.response};
+  resolve.by = "webhook";
+  resolve.reason = "the provider reported it as executed";
   Operation operation = std::move(resolve);
   parts_.committer.apply_now(operation);
   return std::holds_alternative<Settled>(std::get<Resolve>(operation).outcome);
