@@ -40,10 +40,7 @@ void write_entry(JsonWriter& json, const Entry& entry, bool with_payload) {
   write_time(json, "due_at", entry.due_at);
   write_time(json, "delivered_at", entry.delivered_at);
   if (with_payload) {
-    json.key("headers");
-    json.begin_object();
-    for (const Header& header : entry.message.headers) json.member(header.name, header.value);
-    json.end_object();
+    write_headers(json, entry.message.headers);
     write_bytes(json, "payload", entry.message.payload);
   } else {
     json.key("header_names");

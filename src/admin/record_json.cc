@@ -2,7 +2,10 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
+
 #include "boundary/answer.h"
+#include "boundary/ascii.h"
 #include "boundary/response_codec.h"
 #include "boundary/utf8.h"
 
@@ -71,6 +74,24 @@ void write_body(JsonWriter& json, const StoredResponse& response) {
 
 }  // namespace
 
+void write_headers(JsonWriter& json, std::span<const Header> headers) {
+  std::vector<Header> merged;
+  for (const Header& header : headers) {
+    const auto known = std::find_if(merged.begin(), merged.end(), [&](const Header& other) {
+      return equals_ignoring_case(other.name, header.name);
+    });
+    if (known == merged.end()) {
+      merged.push_back(header);
+    } else {
+      known->value.append(", ").append(header.value);
+    }
+  }
+  json.key("headers");
+  json.begin_object();
+  for (const Header& header : merged) json.member(header.name, header.value);
+  json.end_object();
+}
+
 void write_bytes(JsonWriter& json, std::string_view name, std::string_view bytes) {
   if (is_text(bytes)) {
     json.member(name, bytes);
@@ -92,10 +113,7 @@ void write_record_with_answer(JsonWriter& json, const Record& record, bool with_
     json.key("answer");
     json.begin_object();
     json.member("status", record.response->status);
-    json.key("headers");
-    json.begin_object();
-    for (const Header& header : record.response->headers) json.member(header.name, header.value);
-    json.end_object();
+    write_headers(json, record.response->headers);
     if (with_body) write_body(json, *record.response);
     json.end_object();
   }

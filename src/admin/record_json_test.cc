@@ -60,6 +60,30 @@ TEST(RecordJson, AnswerItselfStaysOut) {
   EXPECT_EQ(json_of(full_record()).find("secret"), std::string::npos);
 }
 
+TEST(RecordJson, AnswerIsShownWhenItIsAskedFor) {
+  Record record = full_record();
+  StoredResponse response;
+  response.status = 201;
+  response.headers = {{"Link", "</a>"}, {"Content-Type", "text/plain"}, {"link", "</b>"}};
+  response.body = "the body";
+  record.response = std::make_shared<const StoredResponse>(response);
+  const auto shown = [&](bool with_body) {
+    std::string out;
+    JsonWriter json(out);
+    write_record_with_answer(json, record, with_body);
+    return out;
+  };
+  simdjson::dom::parser parser;
+  const std::string text = shown(true);
+  simdjson::dom::element json = parser.parse(text);
+  EXPECT_EQ(std::string_view(json["answer"]["headers"]["Link"]), "</a>, </b>");
+  EXPECT_EQ(std::string_view(json["answer"]["body"]), "the body");
+  EXPECT_EQ(shown(false).find("the body"), std::string::npos);
+  response.body = "\xff\xfe";
+  record.response = std::make_shared<const StoredResponse>(response);
+  EXPECT_NE(shown(true).find("\"body_base64\":\"//4=\""), std::string::npos) << shown(true);
+}
+
 TEST(RecordJson, TimesAppearOnlyWhereTheyMeanSomething) {
   Record record = full_record();
   auto has = [&](const char* name) {

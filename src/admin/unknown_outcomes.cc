@@ -6,13 +6,18 @@
 #include "admin/record_json.h"
 
 namespace oncekey::admin {
+namespace {
+
+constexpr std::size_t examined_max = 2'000;
+
+}  // namespace
 
 void write_unknown_outcomes(JsonWriter& json, store::Committer& committer,
                             std::optional<std::uint64_t> count) {
   KeyFilter filter;
   filter.state = State::unknown;
   const RouteOf no_route = [](const Record&) { return nullptr; };
-  const auto found = find_keys(committer, filter, key_examined_max, std::nullopt, no_route);
+  const auto found = find_keys(committer, filter, examined_max, std::nullopt, no_route);
   if (!found) {
     json.member("count", count.value_or(0));
     json.member("all_examined", false);

@@ -460,6 +460,14 @@ TEST(ConfigFile, TenantsFromAHeaderOfTrustedAddresses) {
   EXPECT_EQ(config.tenant.principal_header, "X-User");
 }
 
+TEST(ConfigRules, AdminPortThatOthersReachNeedsAToken) {
+  EXPECT_EQ(errors_of("admin = \"0.0.0.0:1\""),
+            "f.toml:1:9: admin: is reachable from other machines, and there is no token\n"
+            "  hint: admin_token_file = \"admin.tokens\", or ONCEKEY_ADMIN_TOKEN, or a loopback "
+            "address");
+  EXPECT_EQ(errors_of("admin = \"0.0.0.0:1\"\nadmin_token_file = \"tokens\""), "accepted");
+}
+
 TEST(ConfigWarning, RiskySettings) {
   EXPECT_EQ(
       warnings_of("store = \"memory:\""),
@@ -504,6 +512,7 @@ TEST(Environment, OverridesTheFile) {
                                    "ONCEKEY_TIMEOUTS_GRACE=1s",
                                    "ONCEKEY_TENANT_FROM=header",
                                    "ONCEKEY_SECRET=not a setting",
+                                   "ONCEKEY_ADMIN_TOKEN=not a setting",
                                    nullptr};
   read_environment(draft, variables);
   auto result = finish_config(std::move(draft), Upstream::required);
@@ -511,6 +520,7 @@ TEST(Environment, OverridesTheFile) {
   const Config& config = result.value().config;
   EXPECT_EQ(config.listen, "b:3");
   EXPECT_EQ(config.admin, "a:2");
+  EXPECT_TRUE(config.admin_token_set);
   EXPECT_EQ(config.upstream, "http://c:4");
   EXPECT_EQ(config.store, "memory:");
   EXPECT_EQ(config.log_level, LogLevel::warn);
