@@ -48,7 +48,7 @@ DemoGateway::DemoGateway(const DemoPlaces& places) : log_path_(places.folder + "
   auto store = store::open_store(*url, {.clock = gateway::wall_now_ms});
   if (!store) throw std::runtime_error(store.error());
   service_ = std::make_unique<gateway::Service>(config, secret, std::move(*store), *log_);
-  admin_ = std::make_unique<admin::AdminServer>(*service_, config.admin);
+  admin_ = std::make_unique<admin::AdminServer>(*service_, *log_, admin::PortOptions{});
   service_->start();  // last: from here on it has clients, and must be drained before it goes
 }
 
