@@ -11,7 +11,9 @@ const std::string by_header = "[tenant]\nfrom = \"header\"\nheader = \"X-Tenant\
 
 class NewKeys : public GatewayFixture {
  protected:
-  static std::string key(int number) { return "new-key-" + std::to_string(100'000 + number); }
+  static std::string key(int number) {
+    return "new-key-number-" + std::to_string(100'000 + number);
+  }
 
   HttpResponse send_as(const std::string& tenant, const std::string& order_key,
                        const std::string& behaviour = "", const std::string& body = "{}") {
@@ -78,7 +80,7 @@ TEST_F(NewKeys, SprayingTenantDoesNotTouchAnother) {
       HttpConnection connection(gateway_->port());
       for (int i = 0; !stop; ++i) {
         HttpRequest request =
-            order("spray-" + std::to_string(t) + "-" + std::to_string(100'000 + i));
+            order("spraying-key-" + std::to_string(t) + "-" + std::to_string(100'000 + i));
         if (connection.exchange(request.with("X-Tenant", "bad")).status == 429) ++refused;
       }
     });
@@ -142,11 +144,11 @@ class NewKeysOnASharedStore : public SharedStoreFixture {};
 TEST_P(NewKeysOnASharedStore, OtherNodesKeysCountAtTheNextCount) {
   serve_on_two_nodes("[limits]\nlive_keys_max = 4\nlive_keys_recount = \"1s\"\n");
   for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(gateway_->send(order("shared-key-" + std::to_string(100 + i))).status, 201);
+    EXPECT_EQ(gateway_->send(order("key-of-both-nodes-" + std::to_string(100 + i))).status, 201);
   }
   HttpResponse refused = other_->send(order("shared-key-of-the-other"));
   EXPECT_EQ(refused.status, 429) << refused.body;
-  EXPECT_EQ(other_->send(order("shared-key-100")).header("Idempotency-Replayed"), "true");
+  EXPECT_EQ(other_->send(order("key-of-both-nodes-100")).header("Idempotency-Replayed"), "true");
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, NewKeysOnASharedStore,
