@@ -266,8 +266,8 @@ INSTANTIATE_TEST_SUITE_P(
               "f.toml:1:13: log.level: \"trace\" is not one of \"debug\", \"info\", \"warn\", "
               "\"error\", \"off\""},
         Wrong{
-            "tenant.from = \"jwks\"",
-            "f.toml:1:15: tenant.from: \"jwks\" is not one of \"single\", \"header\", \"api_key\", "
+            "tenant.from = \"jtw\"",
+            "f.toml:1:15: tenant.from: \"jtw\" is not one of \"single\", \"header\", \"api_key\", "
             "\"jwt\", \"mtls\"\n  hint: did you mean \"jwt\"?"},
         Wrong{"tenant.from = \"jwt\"",
               "f.toml:1:15: tenant.from: the file with the keys that verify tokens is missing\n"
