@@ -1,7 +1,7 @@
 // Whether a request may be the first with its key: within the tenant's rate of new keys, its cap on
-// live keys and the route's age window (SPEC X2, X3), and not while its route is paused. Asked before the reservation. Whatever has a
-// record already is let through, so replays, duplicates and mismatches are never refused here and
-// use nothing up.
+// live keys and the route's age window (SPEC X2, X3), and not while its route is paused. Asked
+// before the reservation. Whatever has a record already is let through, so replays, duplicates and
+// mismatches are never refused here and use nothing up.
 #pragma once
 
 #include <optional>
