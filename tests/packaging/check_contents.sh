@@ -48,16 +48,16 @@ for script in postinst prerm postrm; do
 done
 
 # What the unit runs and reads is in the package, and the program accepts the default configuration.
-dpkg-deb -x "$deb" "$place/root"
-unit=$place/root/usr/lib/systemd/system/oncekey.service
+dpkg-deb -x "$deb" "$place/system"
+unit=$place/system/usr/lib/systemd/system/oncekey.service
 while read -r program; do
-  [[ -x $place/root$program ]] || fail "the unit runs $program, which is not in the package"
+  [[ -x $place/system$program ]] || fail "the unit runs $program, which is not in the package"
 done < <(sed -n 's/^Exec[A-Za-z]*=\([^ ]*\).*/\1/p' "$unit")
-"$place/root/usr/bin/oncekey" check --offline --config "$place/root/etc/oncekey/oncekey.toml" >"$place/check" ||
+"$place/system/usr/bin/oncekey" check --offline --config "$place/system/etc/oncekey/oncekey.toml" >"$place/check" ||
   fail "the default configuration is refused"
 ! grep warning: "$place/check" || fail "the default configuration has warnings"
 if command -v systemd-analyze >/dev/null; then
-  sed "s|/usr/bin/oncekey|$place/root/usr/bin/oncekey|" "$unit" >"$place/oncekey.service"
+  sed "s|/usr/bin/oncekey|$place/system/usr/bin/oncekey|" "$unit" >"$place/oncekey.service"
   complaints=$(systemd-analyze verify --man=no --recursive-errors=no "$place/oncekey.service" 2>&1 | grep -i 'oncekey' || true)
   [[ -z $complaints ]] || fail "systemd-analyze verify: $complaints"
   exposure=$(systemd-analyze security --offline=yes --threshold=20 "$place/oncekey.service" 2>&1) ||

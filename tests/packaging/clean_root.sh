@@ -11,7 +11,8 @@ mirror() {
   local found
   found=$(grep -rhoE '^(URIs: *|deb +(\[[^]]*\] +)?)https?://[^ ]*/debian/?( |$)' /etc/apt/sources.list \
     /etc/apt/sources.list.d 2>/dev/null | grep -oE 'https?://[^ ]*' | head -1 || true)
-  echo "${found:-http://deb.debian.org/debian}"
+  [[ -n $found ]] || skip "no Debian mirror is configured"
+  echo "$found"
 }
 
 # A tar file, when there is one of this name, is used instead of the mirror; otherwise it is made.
@@ -22,7 +23,9 @@ make_clean_root() { # ROOT [CACHE]
     mkdir "$root" && tar -C "$root" -xf "$cache"
   else
     step "a fresh Debian 12, by debootstrap"
-    debootstrap --variant=minbase bookworm "$root" "$(mirror)" >"$place/debootstrap.log" 2>&1 || {
+    local from
+    from=$(mirror) || { echo "$from"; exit 77; }
+    debootstrap --variant=minbase bookworm "$root" "$from" >"$place/debootstrap.log" 2>&1 || {
       tail -n 5 "$place/debootstrap.log"
       skip "debootstrap did not succeed"
     }

@@ -10,15 +10,15 @@ step() { echo "--- $*"; }
 property() { systemctl show -P "$1" oncekey; }
 
 step "apt install"
-apt-get -q -y install /root/oncekey.deb >/root/apt.log 2>&1 || { cat /root/apt.log; die "the package does not install"; }
+apt-get -q -y install /trial/oncekey.deb >/trial/apt.log 2>&1 || { cat /trial/apt.log; die "the package does not install"; }
 [[ $(property ActiveState) == inactive ]] || die "the service was started unasked"
 printf 'ONCEKEY_UPSTREAM=http://127.0.0.1:%s\nONCEKEY_LISTEN=127.0.0.1:38080\nONCEKEY_ADMIN=127.0.0.1:38081\n' \
-  "$(cat /root/upstream_port)" >/etc/oncekey/environment
+  "$(cat /trial/upstream_port)" >/etc/oncekey/environment
 chmod 600 /etc/oncekey/environment
 export ONCEKEY_ADMIN=127.0.0.1:38081
 
 step "systemctl enable --now"
-systemctl enable --now oncekey 2>/root/enable.log || die "the service does not start: $(cat /root/enable.log)"
+systemctl enable --now oncekey 2>/trial/enable.log || die "the service does not start: $(cat /trial/enable.log)"
 [[ $(property ActiveState) == active ]] || die "the service is $(property ActiveState)"
 [[ $(property StatusText) == "serving 127.0.0.1:38080 before http://127.0.0.1:"* ]] || die "status: $(property StatusText)"
 oncekey healthcheck || die "it is not ready"
@@ -37,11 +37,11 @@ order() {
 [[ $(order) == *"Idempotency-Replayed: true"*'{"executed":1}' ]] || die "the second answer is wrong"
 
 step "systemctl reload"
-echo 'policy_url = "https://shop.example/retries"' | cat - /etc/oncekey/oncekey.toml >/root/new && cp /root/new /etc/oncekey/oncekey.toml
+echo 'policy_url = "https://shop.example/retries"' | cat - /etc/oncekey/oncekey.toml >/trial/new && cp /trial/new /etc/oncekey/oncekey.toml
 systemctl reload oncekey || die "the reload was refused"
 [[ $(curl -sS -X POST http://127.0.0.1:38080/orders) == *https://shop.example/retries* ]] || die "the file is not in force"
 [[ $(property MainPID) == "$pid" ]] || die "it is another process"
-echo 'threads = 1' | cat - /etc/oncekey/oncekey.toml >/root/new && cp /root/new /etc/oncekey/oncekey.toml
+echo 'threads = 1' | cat - /etc/oncekey/oncekey.toml >/trial/new && cp /trial/new /etc/oncekey/oncekey.toml
 ! systemctl reload oncekey 2>/dev/null || die "a change that needs a restart was put in force"
 journalctl --no-pager -u oncekey | grep -q 'threads: differs' || die "the journal does not say why"
 [[ $(property ActiveState) == active ]] || die "after a refused reload it is $(property ActiveState)"
@@ -57,7 +57,7 @@ systemctl stop oncekey
 [[ $(property Result) == success ]] || die "it ended with $(property Result)"
 rm /etc/oncekey/environment
 systemctl start oncekey 2>/dev/null || true # a purge ends a service that runs
-apt-get -q -y purge oncekey >/root/apt.log 2>&1 || { cat /root/apt.log; die "the package cannot be purged"; }
+apt-get -q -y purge oncekey >/trial/apt.log 2>&1 || { cat /trial/apt.log; die "the package cannot be purged"; }
 [[ $(property LoadState) == not-found ]] || die "systemd still knows the unit"
 [[ -z $(pgrep -x oncekey || true) ]] || die "it still runs"
 [[ ! -e /etc/oncekey && ! -e /usr/bin/oncekey ]] || die "files are left"

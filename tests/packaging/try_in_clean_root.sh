@@ -10,7 +10,7 @@ die() { echo "FAIL: $*" >&2; [[ ! -f ${place:-}/service.log ]] || tail -n 20 "$p
 place=$(mktemp -d)
 # shellcheck source=tests/packaging/clean_root.sh
 source "$here/clean_root.sh"
-root=$place/root
+root=$place/system
 service= upstream=
 cleanup() {
   [[ -z $service ]] || kill -KILL "$service" 2>/dev/null || true

@@ -11,7 +11,7 @@ place=$(mktemp -d)
 # shellcheck source=tests/packaging/clean_root.sh
 source "$here/clean_root.sh"
 command -v systemd-nspawn >/dev/null || skip "systemd-container is not installed"
-root=$place/root
+root=$place/system
 upstream=
 cleanup() {
   [[ -z $upstream ]] || kill "$upstream" 2>/dev/null || true
@@ -25,21 +25,22 @@ install_dependencies "$deb" systemd-sysv curl
 umount "$root/proc"
 rm "$root/usr/sbin/policy-rc.d"
 start_upstream
-cp "$deb" "$root/root/oncekey.deb"
-cp "$here/trial.sh" "$root/root/trial.sh"
-echo "$upstream_port" >"$root/root/upstream_port"
+mkdir "$root/trial"
+cp "$deb" "$root/trial/oncekey.deb"
+cp "$here/trial.sh" "$root/trial/trial.sh"
+echo "$upstream_port" >"$root/trial/upstream_port"
 cat >"$root/etc/systemd/system/trial.service" <<'UNIT'
 [Unit]
 After=multi-user.target
 [Service]
 Type=oneshot
-ExecStart=/bin/bash -c 'bash /root/trial.sh >/root/trial.log 2>&1; echo $? >/root/trial.status; systemctl poweroff'
+ExecStart=/bin/bash -c 'bash /trial/trial.sh >/trial/trial.log 2>&1; echo $$? >/trial/trial.status; systemctl poweroff'
 UNIT
 mkdir -p "$root/etc/systemd/system/multi-user.target.wants"
 ln -s ../trial.service "$root/etc/systemd/system/multi-user.target.wants/trial.service"
 
 step "boot"
 timeout 180 systemd-nspawn -q -D "$root" --register=no --keep-unit --boot >"$place/boot.log" 2>&1 || true
-[[ -f $root/root/trial.log ]] || { tail -n 5 "$place/boot.log"; skip "systemd does not boot in a container here"; }
-cat "$root/root/trial.log"
-[[ $(cat "$root/root/trial.status" 2>/dev/null) == 0 ]] || die "the trial under systemd failed"
+[[ -f $root/trial/trial.log ]] || { tail -n 5 "$place/boot.log"; skip "systemd does not boot in a container here"; }
+cat "$root/trial/trial.log"
+[[ $(cat "$root/trial/trial.status" 2>/dev/null) == 0 ]] || die "the trial under systemd failed"
