@@ -64,6 +64,9 @@ TEST_F(RedisDoubt, AFailureBeforeIsAFailureAgainWhenItsRetryIsTakenBack) {
   }));
   EXPECT_EQ(look(*observer_, "b")->attempt, 1u);
   EXPECT_EQ(look(*observer_, "b")->last_error, "refused");
+  const auto history = look(*observer_, "b")->history;
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(history.back().state, State::failed_retryable);
   EXPECT_EQ(observer_->stats().failed_retryable, 1u);
   EXPECT_EQ(std::get<Execute>(reserve(*observer_, "b")).attempt, 2u);
 }

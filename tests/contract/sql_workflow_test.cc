@@ -4,8 +4,8 @@
 #include <future>
 
 #include "contract/contract.h"
+#include "contract/older_schema.h"
 #include "contract/sql_session.h"
-#include "store/sql/migrations.h"
 #include "support/waiting.h"
 
 namespace oncekey::store {
@@ -256,20 +256,9 @@ TEST_F(SqlWorkflowTest, RoleWithTheGrantsRunsWorkflows) {
 
 // 0003 replaces oncekey.advance(): what was granted on the old one holds for the new one.
 TEST_F(SqlWorkflowTest, GrantOnAdvanceOutlivesTheMigration) {
-  const std::string url = test::shared_postgres().fresh_database();
+  const std::string url = database_of_version(2);
   test::PostgresClient owner(url);
-  test::PostgresClient(test::shared_postgres().admin_url(url.substr(url.rfind('/') + 1)))
-      .execute(
-          "DO $$ BEGIN CREATE ROLE workflow_app LOGIN; EXCEPTION WHEN duplicate_object OR"
-          " unique_violation THEN NULL; END $$");
-  owner.execute(
-      "CREATE SCHEMA oncekey; CREATE TABLE oncekey.migrations (version integer PRIMARY KEY,"
-      " name text, checksum text, applied_at timestamptz DEFAULT now())");
-  for (int version = 1; version <= 2; ++version) {
-    const EmbeddedMigration& migration = embedded_migrations[version - 1];
-    owner.execute(std::string(migration.sql) + "; INSERT INTO oncekey.migrations VALUES (" +
-                  std::to_string(version) + ", '', '" + std::string(migration.checksum) + "')");
-  }
+  make_role(url, "workflow_app");
   owner.execute("GRANT EXECUTE ON FUNCTION oncekey.advance TO workflow_app");
   auto migrated = migrate(url, soon());
   ASSERT_TRUE(migrated) << migrated.error().message;
