@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "cli/audit.h"
 #include "cli/check.h"
 #include "cli/demo.h"
 #include "cli/exit_code.h"
@@ -9,6 +10,7 @@
 #include "cli/ledger.h"
 #include "cli/migrate.h"
 #include "cli/reload.h"
+#include "cli/send.h"
 #include "cli/serve.h"
 #include "cli/serve_options.h"
 #include "cli/verify.h"
@@ -28,6 +30,8 @@ constexpr std::string_view usage =
   oncekey migrate --store postgres://HOST/DB brings a database to the schema of this version
   oncekey ledger --config oncekey.toml       a provider's ledger compared with our records
   oncekey verify http://HOST/orders          whether an API is safe to retry, ours or not
+  oncekey audit openapi.yaml                 which operations of an API a retry could run twice
+  oncekey send -d BODY http://HOST/orders    one request, retried under one key until it is certain
   oncekey demo                               a sample service, the gateway and a tour
   oncekey version
 
@@ -52,6 +56,8 @@ int main(int argc, char** argv) {
   if (command == "migrate") return oncekey::cli::run_migrate(argc - 1, argv + 1);
   if (command == "ledger") return oncekey::cli::run_ledger(argc - 1, argv + 1);
   if (command == "verify") return oncekey::cli::run_verify(argc - 1, argv + 1);
+  if (command == "audit") return oncekey::cli::run_audit(argc - 1, argv + 1);
+  if (command == "send") return oncekey::cli::run_send(argc - 1, argv + 1);
   if (command == "demo") return oncekey::cli::run_demo(argc - 1, argv + 1);
   if (command == "version" || command == "--version") {
     std::puts("oncekey " ONCEKEY_VERSION);

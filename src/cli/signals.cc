@@ -7,6 +7,8 @@
 #include <ctime>
 #include <thread>
 
+#include "gateway/log.h"
+
 namespace oncekey::cli {
 namespace {
 

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <optional>
 
-#include "gateway/log.h"
+namespace oncekey::gateway {
+class Log;
+}
 
 namespace oncekey::cli {
 

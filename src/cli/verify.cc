@@ -1,19 +1,13 @@
 #include "cli/verify.h"
 
-#include <unistd.h>
-
-#include <fstream>
 #include <ostream>
 
 #include "cli/exit_code.h"
+#include "cli/report_output.h"
 #include "cli/verify_options.h"
 
 namespace oncekey::cli {
 namespace {
-
-bool on_terminal() {
-  return ::isatty(STDOUT_FILENO) == 1;
-}
 
 // Whose machines the requests would go to, besides this one; "": nobody's.
 std::string foreign_host(const verify::Subject& subject) {
@@ -25,22 +19,6 @@ std::string foreign_host(const verify::Subject& subject) {
     return subject.effects->place.server.authority;
   }
   return "";
-}
-
-// Before anything is sent: a report that cannot be kept would be lost.
-bool can_write(const std::string& path, std::ostream& err) {
-  if (path.empty() || std::ofstream(path, std::ios::app)) return true;
-  err << "oncekey: cannot write " << path << '\n';
-  return false;
-}
-
-bool write_file(const std::string& path, const std::string& content, std::ostream& err) {
-  if (path.empty()) return true;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << content;
-  file.close();
-  if (!file) err << "oncekey: cannot write " << path << '\n';
-  return static_cast<bool>(file);
 }
 
 verify::Progress progress_on(std::ostream& out, bool quiet) {

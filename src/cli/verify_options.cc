@@ -1,26 +1,17 @@
 #include "cli/verify_options.h"
 
-#include <cstring>
-#include <fstream>
 #include <ostream>
-#include <sstream>
-#include <stdexcept>
 
 #include "boundary/json_pointer.h"
 #include "cli/exit_code.h"
+#include "cli/flag_values.h"
 #include "cli/flags.h"
-#include "gateway/config_units.h"
 #include "http/field.h"
 
 namespace oncekey::cli {
 namespace {
 
 constexpr int requests_limit = 1'000'000;
-
-// A user's mistake, as it is printed.
-struct Mistake : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 // The texts of the flags, before they are understood.
 struct Texts {
@@ -153,69 +144,6 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
          "\"; the names are those of --help, without the dashes\n";
 }
 
-std::string with_environment(std::string text, const char* const* environment) {
-  constexpr std::string_view open = "{env:";
-  for (std::size_t at = text.find(open); at != std::string::npos; at = text.find(open, at)) {
-    const std::size_t end = text.find('}', at);
-    if (end == std::string::npos) throw Mistake("{env: without its }");
-    const std::string name = text.substr(at + open.size(), end - at - open.size());
-    const char* value = nullptr;
-    for (const char* const* entry = environment; *entry != nullptr; ++entry) {
-      const bool named = std::strncmp(*entry, name.c_str(), name.size()) == 0;
-      if (named && (*entry)[name.size()] == '=') value = *entry + name.size() + 1;
-    }
-    if (value == nullptr) throw Mistake("{env:" + name + "}: there is no such variable");
-    text.replace(at, end + 1 - at, value);
-    at += std::strlen(value);
-  }
-  return text;
-}
-
-Header read_header(const std::string& flag, const std::string& text,
-                   const Surroundings& surroundings) {
-  const std::size_t colon = text.find(':');
-  const std::string name = text.substr(0, colon);
-  if (colon == std::string::npos || !http::is_token(name)) {
-    throw Mistake(flag + " takes 'Name: value', not \"" + name + "\"");
-  }
-  std::string value = with_environment(text.substr(colon + 1), surroundings.environment);
-  value.erase(0, value.find_first_not_of(' '));
-  if (value.find_first_of("\r\n") != std::string::npos) {
-    throw Mistake(flag + ": a header's value is one line");
-  }
-  return {name, value};
-}
-
-std::vector<Header> read_headers(const std::string& flag, const std::vector<std::string>& texts,
-                                 const Surroundings& surroundings) {
-  std::vector<Header> headers;
-  for (const std::string& text : texts) {
-    if (!text.empty()) headers.push_back(read_header(flag, text, surroundings));
-  }
-  return headers;
-}
-
-DurationMs read_duration(const std::string& flag, const std::string& text) {
-  const auto duration = gateway::parse_duration(text);
-  if (!duration)
-    throw Mistake(flag + " takes a duration such as 500ms or 3s, not \"" + text + "\"");
-  return *duration;
-}
-
-verify::Place read_place(const std::string& flag, const std::string& text) {
-  auto place = verify::parse_place(text);
-  if (!place) throw Mistake(flag + " " + text + ": " + place.error());
-  return std::move(*place);
-}
-
-std::string read_body(const std::string& text) {
-  if (!text.starts_with('@')) return text;
-  std::ifstream file(text.substr(1), std::ios::binary);
-  std::ostringstream content;
-  if (!file || !(content << file.rdbuf())) throw Mistake("--body: cannot read " + text.substr(1));
-  return content.str();
-}
-
 void read_effects(const Texts& texts, verify::Subject& subject) {
   for (const auto* pointer : {&texts.effects_pointer, &texts.id_pointer}) {
     if (!pointer->empty() && !valid_json_pointer(*pointer)) {
@@ -267,7 +195,7 @@ void understand(const Texts& texts, VerifyOptions& options, const Surroundings& 
     throw Mistake("--other-path begins with /");
   }
   subject.quoted_keys = texts.key_format == "quoted";
-  subject.body = read_body(texts.body);
+  subject.body = read_body("--body", texts.body);
   subject.headers = read_headers("--header", texts.headers, surroundings);
   subject.tenant = read_headers("--tenant", texts.tenant, surroundings);
   subject.other_tenant = read_headers("--other-tenant", texts.other_tenant, surroundings);
@@ -279,9 +207,7 @@ void understand(const Texts& texts, VerifyOptions& options, const Surroundings& 
   if (!texts.expires_after.empty()) {
     subject.expires_after_ms = read_duration("--expires-after", texts.expires_after);
   }
-  auto tls = http::ClientTls::open({.ca = texts.ca});
-  if (!tls) throw Mistake("--ca: " + tls.error());
-  subject.tls = *tls;
+  subject.tls = read_ca("--ca", texts.ca);
   read_effects(texts, subject);
   read_expectations(texts, subject);
 }
