@@ -59,7 +59,7 @@ rm /etc/oncekey/environment
 systemctl start oncekey 2>/dev/null || true # a purge ends a service that runs
 apt-get -q -y purge oncekey >/trial/apt.log 2>&1 || { cat /trial/apt.log; die "the package cannot be purged"; }
 [[ $(property LoadState) == not-found ]] || die "systemd still knows the unit"
-[[ -z $(pgrep -x oncekey || true) ]] || die "it still runs"
+! grep -qx oncekey /proc/[0-9]*/comm || die "it still runs"
 [[ ! -e /etc/oncekey && ! -e /usr/bin/oncekey ]] || die "files are left"
 [[ -d /var/lib/private/oncekey/data ]] || die "the records are gone"
 step "good: under systemd it was installed, started, reloaded, killed, stopped and purged"

@@ -52,17 +52,22 @@ as_unit() { # COMMAND... : in the unit's working directory, as its user
 }
 environment=(ONCEKEY_UPSTREAM="http://127.0.0.1:$upstream_port" ONCEKEY_LISTEN=127.0.0.1:0 ONCEKEY_ADMIN=127.0.0.1:0)
 read -r -a start <<<"$(value_of ExecStart)"
-as_unit "${start[@]}" 2>"$place/service.log" & service=$!
 logged() { # FIELD : of the line that says that it listens
   sed -n '/"event":"listening"/s/.*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p' "$place/service.log"
 }
-for ((i = 0; i < 500; i++)); do
-  [[ -z $(logged listen) ]] || break
-  kill -0 "$service" 2>/dev/null || die "the service ended"
-  sleep 0.02
-done
-listen=$(logged listen) admin=http://$(logged admin) pid=$(logged pid)
-[[ -n $listen ]] || die "the service does not listen"
+start_service() { # sets service, listen, admin and pid
+  local i
+  : >"$place/service.log"
+  as_unit "${start[@]}" 2>>"$place/service.log" & service=$!
+  for ((i = 0; i < 500; i++)); do
+    [[ -z $(logged listen) ]] || break
+    kill -0 "$service" 2>/dev/null || die "the service ended"
+    sleep 0.02
+  done
+  listen=$(logged listen) admin=http://$(logged admin) pid=$(logged pid)
+  [[ -n $listen ]] || die "the service does not listen"
+}
+start_service
 [[ $(stat -c %u "/proc/$pid") == "$uid" ]] || die "the service does not run as the unit's user"
 as_unit oncekey healthcheck --url "$admin" || die "the service is not ready"
 
@@ -95,9 +100,7 @@ stop() {
   service=
 }
 stop
-as_unit "${start[@]}" 2>"$place/service.log" & service=$!
-for ((i = 0; i < 500; i++)); do [[ -z $(logged listen) ]] || break; sleep 0.02; done
-listen=$(logged listen) pid=$(logged pid)
+start_service
 [[ $(order) == *"Idempotency-Replayed: true"*'{"executed":1}' ]] || die "the record is lost"
 stop
 
