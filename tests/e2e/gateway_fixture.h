@@ -72,6 +72,12 @@ class GatewayFixture : public ::testing::Test {
     return json_text(gateway_->admin("/v1/keys/one?key=" + key).body, pointer);
   }
 
+  // Of the look-up of a key: 404 when the gateway knows nothing of it.
+  int look_up_status(const std::string& key) {
+    return gateway_->send({.method = "GET", .target = "/.well-known/idempotency/keys/" + key})
+        .status;
+  }
+
   std::size_t arrivals(const std::string& key) { return upstream_.audit().of_key(key).size(); }
 
   ScriptedUpstream upstream_;

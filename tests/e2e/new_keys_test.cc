@@ -41,7 +41,7 @@ TEST_F(NewKeys, BeyondTheBurstAreRefusedAndLeaveNothing) {
   EXPECT_EQ(code(refused), "too_many_new_keys");
   EXPECT_EQ(refused.header("Content-Type"), "application/problem+json");
   EXPECT_EQ(refused.header("Retry-After"), "1");
-  EXPECT_EQ(gateway_->admin("/v1/keys/one?key=" + refused_key).status, 404);
+  EXPECT_EQ(look_up_status(refused_key), 404);
   EXPECT_EQ(arrivals(refused_key), 0u);
   EXPECT_EQ(upstream_.audit().size(), static_cast<std::size_t>(accepted));
   EXPECT_TRUE(eventually([&] { return post(refused_key).status == 201; })) << "it stays refused";
