@@ -371,8 +371,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"[[route]]\nmatch = \"POST *\"\nreplay_headers = [\"ETag\", \"Set-Cookie\"]",
               "f.toml:3:27: replay_headers: \"Set-Cookie\" must never be replayed\n  hint: it "
               "belongs to one connection, one moment or one browser"},
-        Wrong{"[[route]]\nmatch = \"POST *\"\nasync = true",
-              "f.toml:3:1: \"async\" is not supported in this version"},
+        Wrong{"[[route]]\nmatch = \"POST *\"\nasync = \"maybe\"",
+              "f.toml:3:9: async: expected true, false or \"allowed\"\n  hint: async = \"allowed\" "
+              "lets clients ask for it with Prefer: respond-async"},
         Wrong{"[[route]]\nmatch = \"POST *\"\non_5xx = 1979-05-27",
               "f.toml:3:10: on_5xx: expected a string, found a date or time"}));
 
