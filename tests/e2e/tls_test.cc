@@ -60,7 +60,7 @@ TEST_F(TlsAtTheGateway, LargeBodiesAndPipelinedRequestsPass) {
   EXPECT_EQ(large.body, upstream_.audit().of_key(key_a).at(0).answer);
   EXPECT_EQ(large.body.size(), 5'000'000u);
   std::string bytes;
-  for (int i = 0; i < 20; ++i) bytes += order("pipelined-key-" + std::to_string(i)).bytes();
+  for (int i = 0; i < 20; ++i) bytes += order("pipelined-order-key-" + std::to_string(i)).bytes();
   ASSERT_TRUE(connection.send(bytes));
   for (int i = 0; i < 20; ++i) EXPECT_EQ(connection.receive().status, 201) << i;
 }
@@ -167,7 +167,7 @@ class TlsToTheUpstream : public GatewayFixture {
 
   // Nothing was sent, so the key is free for a retry.
   void expect_refused(const std::string& reason) {
-    EXPECT_EQ(post(key_a).status, 503);
+    EXPECT_EQ(post(key_a).status, 502);
     EXPECT_EQ(record(key_a, "/state"), "failed_retryable");
     EXPECT_TRUE(secure_->audit().all().empty());
     const std::string line = gateway_->log_line("/key", key_a);
