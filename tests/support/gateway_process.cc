@@ -32,10 +32,11 @@ GatewayProcess::GatewayProcess(Options options) : options_(std::move(options)) {
 
 void GatewayProcess::start() {
   std::string config = folder_.write("oncekey.toml", options_.toml);
-  std::vector<std::string> words = {
-      oncekey_binary(), "serve",           "--config", config,
-      "--listen",       "127.0.0.1:0",     "--admin",  "127.0.0.1:0",
-      "--to",           options_.upstream, "--store",  options_.store};
+  std::vector<std::string> words = {oncekey_binary(), "serve", "--config", config};
+  if (!options_.whole_file) {
+    words.insert(words.end(), {"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--to",
+                               options_.upstream, "--store", options_.store});
+  }
   words.insert(words.begin(), options_.launcher.begin(), options_.launcher.end());
   words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
   process_ = std::make_unique<Process>(words);
@@ -65,6 +66,7 @@ std::optional<int> GatewayProcess::stop() {
 
 HttpResponse GatewayProcess::admin(const std::string& target) const {
   HttpRequest request{.method = "GET", .target = target};
+  request.with("Host", "127.0.0.1");  // a name of others is refused there
   return exchange(admin_port_, request);
 }
 

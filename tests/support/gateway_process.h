@@ -24,6 +24,7 @@ class GatewayProcess {
     std::string toml;                    // the rest of the configuration file
     std::string store;                   // "": rocksdb in the gateway's own folder
     std::vector<std::string> arguments;  // more flags
+    bool whole_file = false;             // `toml` is all of it: only --config is given
     std::vector<std::string> launcher;   // words before the binary's path
   };
 
