@@ -15,7 +15,7 @@ FROM debian:bookworm-slim
 COPY --from=build /packages/*.deb /tmp/
 RUN apt-get update && apt-get install -y --no-install-recommends /tmp/*.deb && \
     rm -rf /tmp/*.deb /var/lib/apt/lists/* && \
-    useradd --system --uid 10001 --home-dir /var/lib/oncekey --shell /usr/sbin/nologin oncekey && \
+    useradd --uid 10001 --no-create-home --home-dir /var/lib/oncekey --shell /usr/sbin/nologin oncekey && \
     install -d -o oncekey -g oncekey -m 0700 /var/lib/oncekey
 USER 10001
 WORKDIR /var/lib/oncekey

@@ -12,15 +12,16 @@ property() { systemctl show -P "$1" oncekey; }
 step "apt install"
 apt-get -q -y install /trial/oncekey.deb >/trial/apt.log 2>&1 || { cat /trial/apt.log; die "the package does not install"; }
 [[ $(property ActiveState) == inactive ]] || die "the service was started unasked"
-printf 'ONCEKEY_UPSTREAM=http://127.0.0.1:%s\nONCEKEY_LISTEN=127.0.0.1:38080\nONCEKEY_ADMIN=127.0.0.1:38081\n' \
-  "$(cat /trial/upstream_port)" >/etc/oncekey/environment
-chmod 600 /etc/oncekey/environment
-export ONCEKEY_ADMIN=127.0.0.1:38081
+install -m 600 /trial/settings /etc/oncekey/environment
+set -a
+# shellcheck source=/dev/null
+source /trial/settings # ONCEKEY_ADMIN is where the commands below ask
+set +a
 
 step "systemctl enable --now"
 systemctl enable --now oncekey 2>/trial/enable.log || die "the service does not start: $(cat /trial/enable.log)"
 [[ $(property ActiveState) == active ]] || die "the service is $(property ActiveState)"
-[[ $(property StatusText) == "serving 127.0.0.1:38080 before http://127.0.0.1:"* ]] || die "status: $(property StatusText)"
+[[ $(property StatusText) == "serving $ONCEKEY_LISTEN before http://127.0.0.1:"* ]] || die "status: $(property StatusText)"
 oncekey healthcheck || die "it is not ready"
 pid=$(property MainPID)
 user=$(stat -c %u "/proc/$pid")
@@ -30,7 +31,7 @@ grep -q '^Seccomp:[[:space:]]*2$' "/proc/$pid/status" || die "its system calls a
 
 step "one request, executed and replayed"
 order() {
-  curl -sS -i --max-time 20 http://127.0.0.1:38080/orders -H 'Idempotency-Key: the-first-order-1' \
+  curl -sS -i --max-time 20 http://$ONCEKEY_LISTEN/orders -H 'Idempotency-Key: the-first-order-1' \
     -H 'Content-Type: application/json' -d '{"item":"espresso"}'
 }
 [[ $(order) == *"HTTP/1.1 201"*'{"executed":1}' ]] || die "the first answer is wrong"
@@ -39,7 +40,7 @@ order() {
 step "systemctl reload"
 echo 'policy_url = "https://shop.example/retries"' | cat - /etc/oncekey/oncekey.toml >/trial/new && cp /trial/new /etc/oncekey/oncekey.toml
 systemctl reload oncekey || die "the reload was refused"
-[[ $(curl -sS -X POST http://127.0.0.1:38080/orders) == *https://shop.example/retries* ]] || die "the file is not in force"
+[[ $(curl -sS -X POST http://$ONCEKEY_LISTEN/orders) == *https://shop.example/retries* ]] || die "the file is not in force"
 [[ $(property MainPID) == "$pid" ]] || die "it is another process"
 echo 'threads = 1' | cat - /etc/oncekey/oncekey.toml >/trial/new && cp /trial/new /etc/oncekey/oncekey.toml
 ! systemctl reload oncekey 2>/dev/null || die "a change that needs a restart was put in force"

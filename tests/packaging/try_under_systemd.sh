@@ -28,7 +28,12 @@ start_upstream
 mkdir "$root/trial"
 cp "$deb" "$root/trial/oncekey.deb"
 cp "$here/trial.sh" "$root/trial/trial.sh"
-echo "$upstream_port" >"$root/trial/upstream_port"
+python3 - "$upstream_port" >"$root/trial/settings" <<'PORTS'
+import socket, sys
+free = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+listen, admin = (place.getsockname()[1] for place in free)
+print(f"ONCEKEY_UPSTREAM=http://127.0.0.1:{sys.argv[1]}\nONCEKEY_LISTEN=127.0.0.1:{listen}\nONCEKEY_ADMIN=127.0.0.1:{admin}")
+PORTS
 cat >"$root/etc/systemd/system/trial.service" <<'UNIT'
 [Unit]
 After=multi-user.target
