@@ -1,7 +1,7 @@
 // Everything that a configuration determines, built whole and never changed: a reload makes the
 // next generation. A request uses the one in force when it began, to its end, and so does whatever
 // it leaves behind (a settlement that is tried on). That is why generations are kept until the
-// service ends: nothing has to prove that none of them is in use, and each is a few kilobytes.
+// service ends: nothing has to prove that none of them is in use, and each is some 50 KiB.
 #pragma once
 
 #include <atomic>
