@@ -45,7 +45,7 @@ std::string metrics_of_a_gateway() {
 class Monitoring : public WorkerFixture {
  protected:
   std::string metrics_of_a_worker() {
-    sink_settings = "[ledger]\nget = \"" + receiver_.url() + "/charges\"\n";
+    sink_settings = "[ledger]\nget = \"" + receiver_.url() + "/charges?after={after}\"\n";
     auto process = worker();
     const auto line = log_line(*process, "delivering");
     const std::string address = json_text(line.value_or(""), "/admin");

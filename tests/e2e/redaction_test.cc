@@ -25,7 +25,7 @@ class Redaction : public TokenFixture {
   // All that the admin port tells about this key and this node.
   std::string everything_told() const {
     std::string told;
-    const std::string record = "?tenant=" + tenant_ + "&key=" + std::string(key);
+    const std::string record = "?tenant=" + encoded(tenant_) + "&key=" + std::string(key);
     for (const std::string& target :
          {std::string("/metrics"), std::string("/readyz"), std::string("/v1/keys"),
           "/v1/keys/one" + record, "/v1/keys/timeline" + record, std::string("/v1/settings"),
@@ -36,6 +36,12 @@ class Redaction : public TokenFixture {
       told += target + "\n" + answer.body + "\n";
     }
     return told;
+  }
+  static std::string encoded(const std::string& text) {
+    static constexpr char hex[] = "0123456789ABCDEF";
+    std::string out;
+    for (const unsigned char c : text) out += {'%', hex[c >> 4], hex[c & 15]};
+    return out;
   }
   static std::size_t count_of(const std::string& text, const std::string& part) {
     std::size_t count = 0;
