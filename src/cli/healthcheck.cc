@@ -16,21 +16,18 @@ constexpr DurationMs healthcheck_timeout_ms = 6'000;
 int run_healthcheck(int argc, const char* const* argv, const Surroundings& surroundings) {
   CLI::App app("Ask a gateway whether it is ready: exit 0 when it is, 1 when it is not.",
                "oncekey healthcheck");
-  std::string url;
-  std::string config_file;
-  app.add_option("--config", config_file, "the gateway's configuration file, for its admin address")
-      ->type_name("FILE");
-  app.add_option("--url", url, "its admin port instead [http://127.0.0.1:8081]")->type_name("URL");
-  app.footer("Without either, ONCEKEY_ADMIN or the default address is asked for /readyz.");
+  AdminFlags where;
+  declare_admin_flags(app, where);
+  app.footer("Without flags, ONCEKEY_ADMIN or the default address is asked for /readyz.");
   if (auto code = parse_flags(app, argc, argv, surroundings.out, surroundings.err)) return *code;
-  const auto place = find_admin(url, config_file, surroundings.environment);
+  const auto place = find_admin(where, surroundings.environment);
   if (!place) {
     surroundings.err << "oncekey: " << place.error() << '\n';
     return exit_usage;
   }
   const auto answer = ask(*place, {"GET", "/readyz", "", healthcheck_timeout_ms});
   if (!answer) {
-    surroundings.err << "not ready: " << answer.error() << '\n';
+    surroundings.err << "not ready: " << answer.error().why << '\n';
     return exit_failed;
   }
   std::ostream& out = answer->status == 200 ? surroundings.out : surroundings.err;

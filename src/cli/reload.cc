@@ -51,7 +51,7 @@ Result<Verdict, std::string> read_verdict(const std::string& body) {
 // A refusal to be asked (a token is missing, nothing to reload) is the error, in its own words.
 Result<Verdict, std::string> ask_about_reload(const AdminPlace& place, std::string method) {
   auto answer = ask(place, {std::move(method), "/v1/reload", "{}", reload_timeout_ms});
-  if (!answer) return answer.error();
+  if (!answer) return answer.error().why;
   if (answer->status == 200) return read_verdict(answer->body);
   simdjson::dom::parser parser;
   simdjson::dom::element root;
@@ -94,20 +94,17 @@ int run_reload(int argc, const char* const* argv, const Surroundings& surroundin
       "Let a running gateway read its configuration again. It is checked first, and put in force "
       "as a whole or not at all; no request is dropped.",
       "oncekey reload");
-  std::string url;
-  std::string config_file;
+  AdminFlags where;
   std::int64_t pid = 0;
-  app.add_option("--config", config_file, "the gateway's configuration file, for its admin address")
-      ->type_name("FILE");
-  app.add_option("--url", url, "its admin port instead [http://127.0.0.1:8081]")->type_name("URL");
+  declare_admin_flags(app, where);
   app.add_option("--pid", pid, "tell the process by SIGHUP; the admin port only gives the verdict")
       ->type_name("PID")
       ->check(CLI::PositiveNumber);
   app.footer(
-      "The gateway reads the file that it was started with. Without --pid, ONCEKEY_ADMIN_TOKEN is\n"
-      "a token that may write. Exit status: 0 in force, 1 refused or not reached.");
+      "The gateway reads the file that it was started with. Without --pid, a token that may write\n"
+      "is needed. Exit status: 0 in force, 1 refused or not reached.");
   if (auto code = parse_flags(app, argc, argv, surroundings.out, surroundings.err)) return *code;
-  const auto place = find_admin(url, config_file, surroundings.environment);
+  const auto place = find_admin(where, surroundings.environment);
   if (!place) {
     surroundings.err << "oncekey: " << place.error() << '\n';
     return exit_usage;

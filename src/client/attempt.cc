@@ -32,12 +32,23 @@ std::string read_head(Connection& connection, std::string& input, http::Response
   return "";
 }
 
+SteadyTime deadline_of(const Attempt& attempt) {
+  return std::chrono::steady_clock::now() + std::chrono::milliseconds(attempt.timeout_ms);
+}
+
 std::string read_body(Connection& connection, std::string& input, const http::Framing& framing,
-                      std::size_t size_max, ClientAnswer& answer) {
+                      const Attempt& attempt, ClientAnswer& answer) {
+  const std::size_t size_max = attempt.answer_size_max;
+  const bool streamed = attempt.on_body && answer.status == 200;
   http::BodyDecoder decoder(framing);
   while (!decoder.done()) {
     const http::BodyDecoder::Step step = decoder.step(input);
-    answer.body.append(step.data);
+    if (streamed) {
+      if (!step.data.empty()) attempt.on_body(step.data);
+      connection.set_deadline(deadline_of(attempt));
+    } else {
+      answer.body.append(step.data);
+    }
     input.erase(0, step.consumed);
     if (step.status == http::BodyDecoder::Status::bad)
       return "the answer is malformed: " + decoder.error();
@@ -60,8 +71,7 @@ std::string read_body(Connection& connection, std::string& input, const http::Fr
 AttemptOutcome perform(const Attempt& attempt, const std::stop_token& stop) {
   std::shared_ptr<const http::ClientTls> tls = attempt.tls;
   if (attempt.url.secure && !tls) tls = http::system_tls();
-  Connection connection(
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(attempt.timeout_ms), stop);
+  Connection connection(deadline_of(attempt), stop);
   const http::ClientTls* used = attempt.url.secure ? tls.get() : nullptr;
   if (!connection.connect(attempt.url, used)) return NothingSent{connection.error()};
   // A server may refuse before it has read everything: half a request can have a whole answer.
@@ -77,7 +87,7 @@ AttemptOutcome perform(const Attempt& attempt, const std::stop_token& stop) {
   for (const http::Field& field : head.fields) {
     answer.headers.push_back({std::string(field.name), std::string(field.value)});
   }
-  error = read_body(connection, input, *framing, attempt.answer_size_max, answer);
+  error = read_body(connection, input, *framing, attempt, answer);
   if (!error.empty()) return NoAnswer{std::move(error)};
   return answer;
 }

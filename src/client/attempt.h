@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "http/address.h"
@@ -28,6 +30,8 @@ struct Attempt {
   DurationMs timeout_ms;     // without the look-up of a name, which the system bounds
   std::size_t answer_size_max;
   std::shared_ptr<const http::ClientTls> tls = nullptr;  // for https; null: whom the system trusts
+  // Not null: takes the body of a 200 as it comes. `timeout_ms` is then the longest silence.
+  std::function<void(std::string_view)> on_body = nullptr;
 };
 
 AttemptOutcome perform(const Attempt& attempt, const std::stop_token& stop);
