@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace oncekey {
@@ -27,6 +28,24 @@ inline std::size_t utf8_sequence_length(std::string_view text) {
     return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
   }
   return 0;
+}
+
+// Of one well-formed sequence.
+inline std::uint32_t utf8_code_point(std::string_view sequence) {
+  const unsigned lead = static_cast<unsigned char>(sequence[0]);
+  if (sequence.size() == 1) return lead;
+  std::uint32_t code = lead & (0x7Fu >> sequence.size());
+  for (const char c : sequence.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
+  return code;
+}
+
+inline bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 // Orders two well-formed texts as their UTF-16 code units would be. That is the order of their

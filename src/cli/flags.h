@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <optional>
 #include <ostream>
 
@@ -9,9 +10,17 @@
 
 namespace oncekey::cli {
 
+// Who wants to know a command's flags, for completions and the manual, and not to run it; null:
+// nobody. Set by definition_of() alone.
+inline thread_local const std::function<void(const CLI::App&)>* definition_wanted = nullptr;
+
 // Empty: go on. Otherwise the exit code to end with; help or what was wrong has been printed.
 inline std::optional<int> parse_flags(CLI::App& app, int argc, const char* const* argv,
                                       std::ostream& out, std::ostream& err) {
+  if (definition_wanted != nullptr) {
+    (*definition_wanted)(app);
+    return exit_good;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

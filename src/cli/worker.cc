@@ -146,10 +146,10 @@ int deliver_until_signal(outbox::Worker& worker, outbox::Queue& queue,
   if (!roles) throw std::runtime_error(roles.error());
   admin::PortOptions port;
   if (const char* token = std::getenv("ONCEKEY_ADMIN_TOKEN")) port.token = token;
-  admin::WorkerServer admin({worker.figures(), config, (*roles)->records(), log,
-                             [&roles] { return (*roles)->metrics_text(); },
-                             [&queue] { queue.wake(); }},
-                            port);
+  admin::WorkerServer admin(
+      {worker.figures(), config, (*roles)->records(), log,
+       [&roles] { return (*roles)->metrics_text(); }, [&queue] { queue.wake(); }},
+      port);
   const std::string webhooks = (*roles)->webhook_address();
   if (!webhooks.empty()) {
     log.event(LogLevel::info, "webhooks", {{"listen", std::string_view(webhooks)}});

@@ -1,0 +1,106 @@
+#include "cli/status.h"
+
+#include <ostream>
+
+#include "cli/admin_port.h"
+#include "cli/age.h"
+#include "cli/route.h"
+#include "cli/table.h"
+
+namespace oncekey::cli {
+namespace {
+
+std::string truth(JsonElement object, std::string_view name, const char* yes, const char* no) {
+  return field(object, name) == "true" ? yes : no;
+}
+
+void add_process(Sheet& sheet, JsonElement status, const std::string& place) {
+  sheet.add("address", place);
+  sheet.add("version", field(status, "version"));
+  sheet.add("node", field(status, "node"));
+  sheet.add("started", instant_and_age(field(status, "started_at"), now_ms()));
+  if (field(status, "draining") == "true") sheet.add("draining", "yes: it is ending", Tone::bad);
+}
+
+void add_store(Sheet& sheet, JsonElement store) {
+  sheet.add("store", field(store, "name") + truth(store, "shared", ", shared", ", embedded"));
+  const std::string risk = truth(store, "at_risk", "at risk: ", "");
+  sheet.add("durability", risk + field(store, "durability"),
+            risk.empty() ? Tone::plain : Tone::bad);
+  const std::string breaker = field(store, "breaker");
+  if (!breaker.empty()) {
+    const bool good = breaker == "closed";
+    sheet.add("breaker",
+              breaker + ", opened " + field(store, "breaker_opens") + " times since the start",
+              good ? Tone::plain : Tone::bad);
+  }
+  sheet.add("store down", field(store, "down"), Tone::bad);
+}
+
+void add_records(Sheet& sheet, JsonElement records) {
+  sheet.add("in progress", field(records, "in_progress"));
+  sheet.add("retryable", field(records, "failed_retryable"));
+  const std::string settled = field(records, "settled_estimate");
+  if (!settled.empty()) sheet.add("settled", "about " + settled);
+}
+
+void add_unknown(Sheet& sheet, JsonElement unknown) {
+  const bool any = number_field(unknown, "count") > 0;
+  std::string text = field(unknown, "count");
+  if (any && field(unknown, "all_examined") == "false") text += " or more";
+  const std::string queue = field(unknown, "for_operator");
+  if (!queue.empty() && queue != "0") text += ", of which " + queue + " wait for an operator";
+  sheet.add("unknown", text, any ? Tone::doubtful : Tone::plain);
+  JsonElement oldest;
+  if (unknown["oldest"].get(oldest) != simdjson::SUCCESS) return;
+  sheet.add("oldest of them", field(oldest, "key") + " (tenant " + field(oldest, "tenant") + ", " +
+                                  field(oldest, "method") + " " + field(oldest, "path") + "), " +
+                                  instant_and_age(field(oldest, "created_at"), now_ms()));
+}
+
+void add_outbox(Sheet& sheet, JsonElement outbox) {
+  const bool up = field(outbox, "database_answers") == "true";
+  sheet.add("database", up ? "answers" : "does not answer", up ? Tone::plain : Tone::bad);
+  std::string waiting = field(outbox, "waiting");
+  const DurationMs age = number_field(outbox, "oldest_age_ms");
+  if (age > 0) waiting += ", the oldest for " + duration_text(age);
+  sheet.add("waiting", waiting);
+  const bool dead = number_field(outbox, "dead_letters") > 0;
+  sheet.add("dead letters", field(outbox, "dead_letters"), dead ? Tone::bad : Tone::plain);
+  sheet.add("under way", field(outbox, "held"));
+}
+
+void print_status(JsonElement status, AdminPort& port) {
+  Sheet sheet(port.style());
+  add_process(sheet, status, port.place().text());
+  JsonElement part;
+  if (status["store"].get(part) == simdjson::SUCCESS) add_store(sheet, part);
+  if (status["outbox"].get(part) == simdjson::SUCCESS) add_outbox(sheet, part);
+  if (status["records"].get(part) == simdjson::SUCCESS) add_records(sheet, part);
+  if (status["unknown"].get(part) == simdjson::SUCCESS) add_unknown(sheet, part);
+  for (const JsonElement pause : list_field(status, "paused")) {
+    sheet.add("paused", field(pause, "route") + " " + pause_text(pause), Tone::doubtful);
+  }
+  sheet.print(port.out());
+}
+
+}  // namespace
+
+int run_status(int argc, const char* const* argv, const Surroundings& surroundings) {
+  CLI::App app("Tell how a gateway is: its store, records by state, unknown outcomes, pauses.",
+               "oncekey status");
+  AdminPort port(AdminRole::gateway, surroundings);
+  port.declare(app, AdminPort::Whose::either);
+  if (auto code = parse_flags(app, argc, argv, surroundings.out, surroundings.err)) return *code;
+  if (auto code = port.open()) return *code;
+  const auto answer = port.get("/v1/status");
+  if (!answer) return answer.error();
+  if (port.json()) {
+    port.print_json(*answer);
+  } else {
+    print_status(answer->root(), port);
+  }
+  return exit_good;
+}
+
+}  // namespace oncekey::cli
