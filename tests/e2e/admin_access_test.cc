@@ -62,7 +62,8 @@ TEST_F(AdminAccess, PortThatOthersReachNeedsAToken) {
 
 TEST_F(AdminAccess, BrowsersOfOtherSitesAreKeptOut) {
   serve_with_tokens("admin_hosts = [\"admin.example\"]\n");
-  const HttpRequest call = admin_call("GET", "/v1/keys");
+  HttpRequest call{.method = "GET", .target = "/v1/keys"};
+  call.with("Authorization", "Bearer " + writer);
   EXPECT_EQ(status(HttpRequest(call).with("Host", "attacker.example")), 403);
   EXPECT_EQ(status(HttpRequest(call).with("Host", "attacker.example:8081")), 403);
   EXPECT_EQ(status(HttpRequest(call).with("Host", "admin.example:8081")), 200);
@@ -76,7 +77,9 @@ TEST_F(AdminAccess, BrowsersOfOtherSitesAreKeptOut) {
       200);
   HttpRequest form = admin_call("POST", "/v1/keys/release", release(key_a));
   form.headers.clear();
-  form.with("Authorization", "Bearer " + writer).with("Content-Type", "text/plain");
+  form.with("Host", "127.0.0.1")
+      .with("Authorization", "Bearer " + writer)
+      .with("Content-Type", "text/plain");
   EXPECT_EQ(status(form), 415);
   const HttpResponse answer = get("/v1/keys");
   EXPECT_EQ(answer.header("Access-Control-Allow-Origin"), "");

@@ -19,6 +19,7 @@ inline const std::string reader = "reader-token-0123456789";
 inline HttpRequest admin_call(const std::string& method, const std::string& target,
                               const std::string& body = "", const std::string& token = writer) {
   HttpRequest request{.method = method, .target = target, .body = body};
+  request.with("Host", "127.0.0.1");
   if (method == "POST") request.with("Content-Type", "application/json");
   if (!token.empty()) request.with("Authorization", "Bearer " + token);
   return request;

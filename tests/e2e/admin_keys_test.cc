@@ -57,7 +57,7 @@ TEST_P(AdminKeys, AnswerThatAnOperatorGivesIsReplayed) {
 TEST_P(AdminKeys, WithoutAnAnswerRetriesAreToldThatItWasExecuted) {
   make_unknown(key_a);
   ASSERT_EQ(resolve(key_a, "\"outcome\":\"executed\"").status, 200);
-  EXPECT_EQ(code(post(key_a)), "result_too_large");
+  EXPECT_EQ(code(post(key_a)), "result_expired");
   EXPECT_EQ(arrivals(key_a), 1u);
 }
 
@@ -96,7 +96,7 @@ TEST_P(AdminKeys, ReleaseIsForWhatNobodyIsWorkingOn) {
   EXPECT_EQ(live.status, 409) << live.body;
   EXPECT_EQ(change("/v1/keys/evict", "{\"key\":\"" + key_b + "\",\"reason\":\"impatient\"}").status,
             409);
-  upstream_.open("gate");
+  upstream_.open_gate("gate");
   EXPECT_EQ(held->receive().status, 201);
 }
 
@@ -172,7 +172,8 @@ class AdminFetch : public AdminFixture {};
 TEST_F(AdminFetch, ProbeFetchesTheAnswerWhenTheOperatorAsks) {
   serve_with_tokens(
       "[[route]]\nmatch = \"POST,PATCH *\"\n"
-      "probe = { get = \"/orders?key={key}\", every = \"1h\", absent_after = \"1h\" }\n");
+      "probe = { get = \"/orders?key={key}\", executed = 201, every = \"1h\", absent_after = "
+      "\"1h\" }\n");
   post(key_a, "reset-unanswered");
   ASSERT_EQ(json_text(get("/v1/keys/one?key=" + key_a).body, "/state"), "unknown");
   const HttpResponse resolved = change(
