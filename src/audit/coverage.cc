@@ -24,10 +24,18 @@ Protection::Kind kind_of(const gateway::Route* route) {
   return Protection::Kind::none;
 }
 
+std::string shown(std::string target) {
+  const std::string_view any = any_value;
+  for (std::size_t at = target.find(any); at != std::string::npos; at = target.find(any, at)) {
+    target.replace(at, any.size(), "*");
+  }
+  return target;
+}
+
 Protection protection_by(const gateway::Route* route, const std::string& target) {
   Protection out;
   out.kind = kind_of(route);
-  out.target = target;
+  out.target = shown(target);
   if (route == nullptr) return out;
   out.match = route->config.match;
   out.number = route->index + 1;

@@ -19,7 +19,7 @@ struct Protection {
   std::string key_header;
   bool key_in_body = false;  // a key may also stand there
   bool fail_open = false;
-  std::string target;  // the path that was looked up: the least protected one of the operation
+  std::string target;  // the operation's least protected path; * for any value
 };
 std::string_view to_string(Protection::Kind kind);
 

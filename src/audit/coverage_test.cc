@@ -53,7 +53,9 @@ TEST(Coverage, IsWhatTheGatewayWouldDo) {
 TEST(Coverage, ParametersStandForAnyValue) {
   const std::string routes = route("POST /v1/payments/*/capture");
   EXPECT_EQ(protection(routes, {"/payments/{id}/capture"}).kind, Protection::Kind::required);
-  EXPECT_EQ(protection(routes, {"/payments/{id}/refund"}).kind, Protection::Kind::none);
+  const Protection none = protection(routes, {"/payments/{id}/refund"});
+  EXPECT_EQ(none.kind, Protection::Kind::none);
+  EXPECT_EQ(none.target, "/v1/payments/*/refund");
   EXPECT_EQ(protection(route("POST /v1/payments/p1/capture"), {"/payments/{id}/capture"}).kind,
             Protection::Kind::none);
 }

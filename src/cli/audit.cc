@@ -93,11 +93,13 @@ std::string ask_all(std::vector<audit::OperationResult>& results, const AuditOpt
 std::vector<std::string> notes_about(const audit::Api& api,
                                      const std::vector<audit::OperationResult>& results) {
   std::vector<std::string> notes;
-  if (api.webhooks + api.callbacks > 0) {
-    notes.push_back(verify::times(api.webhooks, "webhook", "webhooks") + " and " +
-                    verify::times(api.callbacks, "callback", "callbacks") +
-                    " are requests that this API makes itself, and are not counted");
+  std::string own;
+  if (api.webhooks > 0) own = verify::times(api.webhooks, "webhook", "webhooks");
+  if (api.callbacks > 0) {
+    own += (own.empty() ? "" : " and ") + verify::times(api.callbacks, "callback", "callbacks");
   }
+  if (!own.empty())
+    notes.push_back("not counted, since this API itself makes these requests: " + own);
   for (const audit::OperationResult& result : results) {
     const bool covered =
         result.protection && result.protection->kind == audit::Protection::Kind::required;

@@ -162,7 +162,7 @@ class Sending {
   int end(const GaveUp& gave_up) {
     const int code = exit_of(gave_up);
     const ClientAnswer* answer = gave_up.last_answer ? &*gave_up.last_answer : nullptr;
-    const std::string detail = std::string(to_string(gave_up.why)) + ": " + gave_up.detail;
+    const std::string detail = (code == send_nothing ? "" : "gave up: ") + gave_up.detail;
     write(code, gave_up.key, gave_up.attempts, answer, detail);
     say(code, gave_up.key, detail);
     return code;
