@@ -461,14 +461,6 @@ TEST(ConfigFile, TenantsFromAHeaderOfTrustedAddresses) {
   EXPECT_EQ(config.tenant.principal_header, "X-User");
 }
 
-TEST(ConfigRules, AdminPortThatOthersReachNeedsAToken) {
-  EXPECT_EQ(errors_of("admin = \"0.0.0.0:1\""),
-            "f.toml:1:9: admin: is reachable from other machines, and there is no token\n"
-            "  hint: admin_token_file = \"admin.tokens\", or ONCEKEY_ADMIN_TOKEN, or a loopback "
-            "address");
-  EXPECT_EQ(errors_of("admin = \"0.0.0.0:1\"\nadmin_token_file = \"tokens\""), "accepted");
-}
-
 TEST(ConfigWarning, RiskySettings) {
   EXPECT_EQ(
       warnings_of("store = \"memory:\""),

@@ -49,7 +49,8 @@ class Rules {
   }
 
   void check_admin(const std::string& name, const std::string& address) {
-    if (is_loopback(address) || !config_.admin_token_file.empty() || config_.admin_token_set) return;
+    if (is_loopback(address) || !config_.admin_token_file.empty() || config_.admin_token_set)
+      return;
     error(name, "is reachable from other machines, and there is no token",
           "admin_token_file = \"admin.tokens\", or ONCEKEY_ADMIN_TOKEN, or a loopback address");
   }

@@ -38,8 +38,7 @@ void Inquest::expect_all_settled(GatewayProcess& gateway, Milliseconds within) {
   HttpResponse list;
   auto none_left = [&] {
     list = gateway.admin("/v1/keys?state=in_progress&limit=10");
-    return list.status == 200 && json_at(list.body, "/keys") &&
-           !json_at(list.body, "/keys/0");
+    return list.status == 200 && json_at(list.body, "/keys") && !json_at(list.body, "/keys/0");
   };
   if (eventually(none_left, within)) return;
   if (list.status != 200 || !json_at(list.body, "/keys")) {
