@@ -51,13 +51,13 @@ TEST_F(ServeOptionsTest, WithoutUpstreamItEndsWithTwo) {
 }
 
 TEST_F(ServeOptionsTest, FlagsWinOverEnvironmentOverFile) {
-  const char* file =
-      write("upstream = \"http://file:1\"\nlisten = \"file:1\"\nadmin = \"file:2\"\nthreads = 1\n");
+  const char* file = write(
+      "upstream = \"http://file:1\"\nlisten = \"file:1\"\nadmin = \"127.0.0.1:2\"\nthreads = 1\n");
   auto options = parse({"--config", file, "--listen", "flag:1"},
-                       {"ONCEKEY_LISTEN=env:1", "ONCEKEY_ADMIN=env:2"});
+                       {"ONCEKEY_LISTEN=env:1", "ONCEKEY_ADMIN=127.0.0.1:3"});
   ASSERT_TRUE(options.ok()) << err_.str();
   EXPECT_EQ(options->config.listen, "flag:1");
-  EXPECT_EQ(options->config.admin, "env:2");
+  EXPECT_EQ(options->config.admin, "127.0.0.1:3");
   EXPECT_EQ(options->config.upstream, "http://file:1");
   EXPECT_EQ(options->config.threads, 1u);
   EXPECT_EQ(options->config_file, file);
@@ -65,12 +65,12 @@ TEST_F(ServeOptionsTest, FlagsWinOverEnvironmentOverFile) {
 
 TEST_F(ServeOptionsTest, EveryFlagIsRead) {
   auto options =
-      parse({"--to=http://a:1", "--listen=b:2", "--admin=c:3",
+      parse({"--to=http://a:1", "--listen=b:2", "--admin=localhost:3",
              "--store=memory:", "--log-level=debug", "--log-format=text", "--threads=2"});
   ASSERT_TRUE(options.ok()) << err_.str();
   EXPECT_EQ(options->config.upstream, "http://a:1");
   EXPECT_EQ(options->config.listen, "b:2");
-  EXPECT_EQ(options->config.admin, "c:3");
+  EXPECT_EQ(options->config.admin, "localhost:3");
   EXPECT_EQ(options->config.store, "memory:");
   EXPECT_EQ(options->config.log_level, gateway::LogLevel::debug);
   EXPECT_EQ(options->config.log_format, gateway::LogFormat::text);
@@ -86,7 +86,7 @@ TEST_F(ServeOptionsTest, MistakesOfAllSourcesAreReportedAtOnce) {
   EXPECT_EQ(err_.str(),
             "ONCEKEY_THREADS: threads: expected an integer, found a string\n"
             "--to: upstream: \"3000\" is not an upstream\n"
-            "  hint: \"http://host:port\"\n" +
+            "  hint: \"http://host:port\" or \"https://host:port\"\n" +
                 file_ +
                 ":1:1: unknown key \"lisen\"\n"
                 "  hint: did you mean \"listen\"?\n");
