@@ -19,6 +19,8 @@
 #include "cli/demo_upstream.h"
 #include "cli/exit_code.h"
 #include "cli/flags.h"
+#include "cli/serve_options.h"
+#include "cli/style.h"
 #include "gateway/secret.h"
 
 namespace oncekey::cli {
@@ -63,11 +65,6 @@ std::string run_name() {
   return name;
 }
 
-bool colours_wanted() {
-  const char* refused = std::getenv("NO_COLOR");
-  return ::isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0');
-}
-
 void print_log(const std::string& path) {
   std::cerr << "\nThe gateway's log:\n" << std::ifstream(path).rdbuf() << std::flush;
 }
@@ -99,7 +96,7 @@ int show(const DemoOptions& options) {
                                       .listen = gateway_address,
                                       .admin = admin_address,
                                       .upstream = "http://" + upstream->address()});
-  DemoScreen screen(stdout, colours_wanted());
+  DemoScreen screen(stdout, style_of_output(process_surroundings().environment).colour);
   const DemoAddresses addresses{gateway->address(), gateway->admin_address(), upstream->address()};
   print_places(screen, addresses, folder.path());
 

@@ -4,6 +4,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/report_output.h"
+#include "cli/style.h"
 #include "cli/verify_options.h"
 
 namespace oncekey::cli {
@@ -21,15 +22,15 @@ std::string foreign_host(const verify::Subject& subject) {
   return "";
 }
 
-verify::Progress progress_on(std::ostream& out, bool quiet) {
+verify::Progress progress_on(const Surroundings& surroundings, bool quiet) {
   if (quiet) return {[](const verify::Check&) {}, [](const verify::CheckResult&) {}};
   const bool terminal = on_terminal();
+  const verify::TextStyle style{style_of_output(surroundings.environment).colour};
+  std::ostream& out = surroundings.out;
   return {[&out, terminal](const verify::Check& check) {
             if (terminal) out << "…        " << check.id << std::flush;
           },
-          [&out, terminal](const verify::CheckResult& result) {
-            verify::TextStyle style;
-            style.colour = terminal;
+          [&out, terminal, style](const verify::CheckResult& result) {
             if (terminal) out << "\r\033[K";
             out << text_line(result, style) << std::flush;
           }};
@@ -37,13 +38,12 @@ verify::Progress progress_on(std::ostream& out, bool quiet) {
 
 int verify_now(const VerifyOptions& options, const std::vector<verify::Check>& checks,
                const Surroundings& surroundings) {
-  const auto report =
-      verify::run(options.subject, checks, progress_on(surroundings.out, options.json));
+  const auto report = verify::run(options.subject, checks, progress_on(surroundings, options.json));
   if (options.json) {
     surroundings.out << to_json(report);
   } else {
     verify::TextStyle style;
-    style.colour = on_terminal();
+    style.colour = style_of_output(surroundings.environment).colour;
     surroundings.out << text_summary(report, style);
   }
   const bool written = write_file(options.junit_file, to_junit(report), surroundings.err) &&
