@@ -8,31 +8,22 @@ install(FILES packaging/deb/copyright DESTINATION share/doc/liboncekey-dev COMPO
 install(FILES packaging/oncekey.service DESTINATION lib/systemd/system COMPONENT program)
 install(FILES packaging/oncekey.toml DESTINATION /etc/oncekey COMPONENT program)
 
-# Generated from the commands' definitions; compressed, as Debian has them.
-file(GLOB man_pages CONFIGURE_DEPENDS man/*.1 man/*.5)
-find_program(GZIP gzip)
-foreach(page IN LISTS man_pages)
-  get_filename_component(name ${page} NAME)
-  get_filename_component(section ${page} LAST_EXT)
-  string(SUBSTRING ${section} 1 1 section)
-  set(packed ${CMAKE_BINARY_DIR}/man/${name}.gz)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
-  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/man)
-  execute_process(COMMAND ${GZIP} -9nc ${page} OUTPUT_FILE ${packed} COMMAND_ERROR_IS_FATAL ANY)
-  install(FILES ${packed} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT program)
-endforeach()
-if(EXISTS ${CMAKE_SOURCE_DIR}/completions/oncekey.bash)
-  install(FILES completions/oncekey.bash RENAME oncekey
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
-endif()
-if(EXISTS ${CMAKE_SOURCE_DIR}/completions/_oncekey)
-  install(FILES completions/_oncekey
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
-endif()
-if(EXISTS ${CMAKE_SOURCE_DIR}/completions/oncekey.fish)
-  install(FILES completions/oncekey.fish
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
-endif()
+# Manual pages and completions: with every whole build, and for certain before they are installed.
+set(write_manual ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:oncekey> -DFOLDER=${CMAKE_BINARY_DIR}
+  -P ${CMAKE_SOURCE_DIR}/cmake/manual.cmake)
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man/oncekey.1 COMMAND ${write_manual}
+  DEPENDS oncekey cmake/manual.cmake VERBATIM)
+add_custom_target(manual ALL DEPENDS ${CMAKE_BINARY_DIR}/man/oncekey.1)
+list(JOIN write_manual " " install_manual)
+install(CODE "execute_process(COMMAND ${install_manual} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/man/packed/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+set(completions ${CMAKE_BINARY_DIR}/completions)
+install(FILES ${completions}/oncekey.bash RENAME oncekey
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
+install(FILES ${completions}/_oncekey
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
+install(FILES ${completions}/oncekey.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME oncekey)

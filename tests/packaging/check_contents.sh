@@ -26,10 +26,12 @@ has usr/lib/systemd/system/oncekey.service -rw-r--r--
 has etc/oncekey/oncekey.toml -rw-r--r--
 has usr/share/doc/oncekey/copyright -rw-r--r--
 has usr/share/doc/oncekey/configuration.md -rw-r--r--
-for page in "$source"/man/*.1; do
-  [[ ! -e $page ]] || has "usr/share/man/man1/$(basename "$page").gz" -rw-r--r--
+for page in oncekey oncekey-serve oncekey-key oncekey-key-resolve oncekey-outbox-retry; do
+  has "usr/share/man/man1/$page.1.gz" -rw-r--r--
 done
-[[ ! -e $source/completions/oncekey.bash ]] || has usr/share/bash-completion/completions/oncekey -rw-r--r--
+has usr/share/bash-completion/completions/oncekey -rw-r--r--
+has usr/share/zsh/vendor-completions/_oncekey -rw-r--r--
+has usr/share/fish/vendor_completions.d/oncekey.fish -rw-r--r--
 ! grep -vE '^.{10} root/root ' "$place/contents" || fail "not everything belongs to root"
 ! grep -E ' \./(var|home|root|tmp|opt|usr/local)/' "$place/contents" || fail "files where none belong"
 
