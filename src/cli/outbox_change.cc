@@ -109,32 +109,39 @@ class Work {
   }
   int end() {
     progress_.clear();
-    if (port_.json()) {
-      std::string body;
-      JsonWriter json(body);
-      json.begin_object();
-      json.key("ids");
-      json.begin_array();
-      for (const std::int64_t id : ids_) json.value(id);
-      json.end_array();
-      json.member("dry_run", flags_.dry_run);
-      json.member("changed", changed_);
-      json.end_object();
-      port_.out() << body << '\n';
-      return exit_good;
-    }
+    port_.json() ? print_json() : print_text();
+    // Of those that were named each was meant; of all there are, one may have gone meanwhile.
+    const auto asked = static_cast<std::int64_t>(ids_.size());
+    if (flags_.all || flags_.dry_run || changed_ == asked) return exit_good;
+    port_.err() << "oncekey: " << asked - changed_
+                << " of these are no dead letters; oncekey outbox show ID tells what each is\n";
+    return exit_failed;
+  }
+  void print_json() {
+    std::string body;
+    JsonWriter json(body);
+    json.begin_object();
+    json.key("ids");
+    json.begin_array();
+    for (const std::int64_t id : ids_) json.value(id);
+    json.end_array();
+    json.member("dry_run", flags_.dry_run);
+    json.member("changed", changed_);
+    json.end_object();
+    port_.out() << body << '\n';
+  }
+  void print_text() {
     std::string list;
     for (const std::int64_t id : ids_) list += " " + std::to_string(id);
-    if (flags_.dry_run) {
+    if (ids_.empty()) {
+      port_.out() << "there are no dead letters\n";
+    } else if (flags_.dry_run) {
       port_.out() << ids_.size() << " would be " << verb_.done << "; nothing was changed:" << list
                   << '\n';
-    } else if (ids_.empty()) {
-      port_.out() << "there are no dead letters\n";
     } else {
       port_.out() << changed_ << " of " << ids_.size() << " " << verb_.done << " (" << verb_.meaning
                   << "):" << list << '\n';
     }
-    return exit_good;
   }
 
   AdminPort& port_;

@@ -24,7 +24,8 @@ void print_message(JsonElement message, bool with_payload, AdminPort& port) {
   sheet.add("provider id", field(message, "provider_id"));
   sheet.add("worker", field(message, "owner"));
   sheet.add("created", instant_and_age(field(message, "created_at"), now));
-  if (state != "delivered") sheet.add("due", instant_and_age(field(message, "due_at"), now));
+  const bool waits = state == "waiting" || state == "claimed";
+  if (waits) sheet.add("due", instant_and_age(field(message, "due_at"), now));
   sheet.add("delivered", instant_and_age(field(message, "delivered_at"), now));
   sheet.add("payload", field(message, "payload_bytes") + " bytes");
   simdjson::dom::object headers;

@@ -44,18 +44,21 @@ void add_records(Sheet& sheet, JsonElement records) {
   if (!settled.empty()) sheet.add("settled", "about " + settled);
 }
 
-void add_unknown(Sheet& sheet, JsonElement unknown) {
+// `counted`: by the store itself; otherwise only the first were looked at.
+void add_unknown(Sheet& sheet, JsonElement unknown, bool counted) {
   const bool any = number_field(unknown, "count") > 0;
   std::string text = field(unknown, "count");
-  if (any && field(unknown, "all_examined") == "false") text += " or more";
+  const bool all_seen = field(unknown, "all_examined") != "false";
+  if (any && !counted && !all_seen) text += " or more";
   const std::string queue = field(unknown, "for_operator");
   if (!queue.empty() && queue != "0") text += ", of which " + queue + " wait for an operator";
   sheet.add("unknown", text, any ? Tone::doubtful : Tone::plain);
   JsonElement oldest;
   if (unknown["oldest"].get(oldest) != simdjson::SUCCESS) return;
-  sheet.add("oldest of them", field(oldest, "key") + " (tenant " + field(oldest, "tenant") + ", " +
-                                  field(oldest, "method") + " " + field(oldest, "path") + "), " +
-                                  instant_and_age(field(oldest, "created_at"), now_ms()));
+  sheet.add(all_seen ? "oldest of them" : "an old one",
+            field(oldest, "key") + " (tenant " + field(oldest, "tenant") + ", " +
+                field(oldest, "method") + " " + field(oldest, "path") + "), " +
+                instant_and_age(field(oldest, "created_at"), now_ms()));
 }
 
 void add_outbox(Sheet& sheet, JsonElement outbox) {
@@ -77,7 +80,8 @@ void print_status(JsonElement status, AdminPort& port) {
   if (status["store"].get(part) == simdjson::SUCCESS) add_store(sheet, part);
   if (status["outbox"].get(part) == simdjson::SUCCESS) add_outbox(sheet, part);
   if (status["records"].get(part) == simdjson::SUCCESS) add_records(sheet, part);
-  if (status["unknown"].get(part) == simdjson::SUCCESS) add_unknown(sheet, part);
+  if (status["unknown"].get(part) == simdjson::SUCCESS)
+    add_unknown(sheet, part, has_field(status, "records"));
   for (const JsonElement pause : list_field(status, "paused")) {
     sheet.add("paused", field(pause, "route") + " " + pause_text(pause), Tone::doubtful);
   }

@@ -50,6 +50,12 @@ TEST_P(OperatorOutbox, DeadLettersAreListedShownRetriedAndDiscarded) {
   EXPECT_TRUE(eventually([this] { return arrivals("dead-1").size() >= 2; }));
   EXPECT_TRUE(eventually([this] { return queue()->stats()->dead == 2; })) << "dead again";
 
+  const CommandRun partly = oncekey({"outbox", "retry", first, "999999", "--reason", "typo"});
+  EXPECT_EQ(partly.exit_code, 1) << partly.all();
+  EXPECT_TRUE(contains(partly.out, "1 of 2 retried")) << partly.all();
+  EXPECT_TRUE(eventually([this] { return arrivals("dead-1").size() >= 3; }));
+  EXPECT_TRUE(eventually([this] { return queue()->stats()->dead == 2; })) << "dead again";
+
   const std::string dry = done({"outbox", "discard", "--all", "--dry-run", "--reason", "old"});
   EXPECT_TRUE(contains(dry, "2 would be discarded; nothing was changed")) << dry;
   EXPECT_EQ(queue()->stats()->dead, 2u);
@@ -66,7 +72,7 @@ TEST_P(OperatorOutbox, DeadLettersAreListedShownRetriedAndDiscarded) {
 
 INSTANTIATE_TEST_SUITE_P(Databases, OperatorOutbox,
                          ::testing::Values(OutboxKind::sqlite, OutboxKind::postgres),
-                         [](const auto& info) { return name_of(info.param); });
+                         [](const auto& database) { return name_of(database.param); });
 
 }  // namespace
 }  // namespace oncekey::test
