@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/flag_values.h"
 #include "cli/report_output.h"
+#include "cli/style.h"
 #include "gateway/config_file.h"
 #include "verify/printable.h"
 
@@ -158,7 +159,9 @@ int run_audit(int argc, const char* const* argv, const Surroundings& surrounding
     return exit_usage;
   }
   const audit::Report report = report_on(*api, std::move(results), *options, routes.by_default);
-  surroundings.out << (options->json ? to_json(report) : to_text(report, on_terminal()));
+  surroundings.out << (options->json
+                           ? to_json(report)
+                           : to_text(report, style_of_output(surroundings.environment).colour));
   if (!write_file(options->junit_file, to_junit(report), surroundings.err)) return exit_usage;
   return report.count(audit::Verdict::fail) == 0 ? exit_good : exit_failed;
 }
