@@ -39,7 +39,7 @@ int demo(int argc, const char* const* argv, const Surroundings&) {
 }
 
 void print_children(const Command& command, std::ostream& out) {
-  out << "oncekey " << command.name << ": " << command.about << "\n\n";
+  out << command.about << "\n\n";
   std::size_t width = 0;
   for (const Command& child : command.children) width = std::max(width, child.name.size());
   for (const Command& child : command.children) {
@@ -60,7 +60,7 @@ const std::vector<Command>& commands() {
       {"status", run_status},
       {"key",
        nullptr,
-       "what is known of keys, and decisions about unknown outcomes",
+       "Look keys up, and decide about unknown outcomes.",
        {{"list", run_key_list},
         {"show", run_key_show},
         {"timeline", run_key_timeline},
@@ -69,11 +69,11 @@ const std::vector<Command>& commands() {
         {"evict", run_key_evict}}},
       {"route",
        nullptr,
-       "the routes of a running gateway",
+       "List a gateway's routes, pause and resume them.",
        {{"list", run_route_list}, {"pause", run_route_pause}, {"resume", run_route_resume}}},
       {"outbox",
        nullptr,
-       "a worker's messages and dead letters",
+       "Look at a worker's messages, retry or discard its dead letters.",
        {{"list", run_outbox_list},
         {"show", run_outbox_show},
         {"retry", run_outbox_retry},

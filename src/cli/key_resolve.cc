@@ -41,9 +41,9 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_flag("--not-executed", flags.outcome.not_executed,
                "nothing was; the next retry is executed")
       ->group(what);
-  const auto answer =
-      "The answer of what was executed; without one retries are told it is not kept";
-  app.add_option("--status", flags.answer.status, "its status")
+  const auto answer = "The answer of what was executed";
+  app.add_option("--status", flags.answer.status,
+                 "its status; without an answer retries are told that it is not kept")
       ->type_name("N")
       ->check(CLI::Range(200, 599))
       ->group(answer);
