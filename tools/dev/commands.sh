@@ -14,8 +14,6 @@ dev_help() {
                                       ledger must agree with ours (--help)
 ./dev package [--try]                 the Debian packages, in build/packages/; --try installs one into a
                                       fresh Debian 12, uses it and removes it (a minute or two)
-./dev package [--try]                 the Debian packages, in build/packages/; --try installs one into a
-                                      fresh Debian 12, uses it and removes it (a minute or two)
 ./dev lint                            format, include rules, size limits
 ./dev clean                           remove the build directories
 
@@ -54,25 +52,6 @@ dev_package() {
     as_root "tests/packaging/$script.sh" build/packages/oncekey_*.deb "$PWD/build/clean_root.tar" || result=$?
     ((result == 0 || result == 77)) || die "the package failed: tests/packaging/$script.sh"
   done
-}
-
-dev_package() {
-  local argument try=
-  for argument; do
-    [[ $argument == --try ]] || usage_error "package knows --try, not '$argument'"
-    try=yes
-  done
-  need build libraries tests examples package
-  configure build
-  compile build oncekey oncekey_library
-  rm -rf build/packages
-  (cd build && cpack -G DEB -B packages) >build/packages.log 2>&1 || {
-    tail -n 20 build/packages.log >&2
-    die "the packages could not be made (whole output: build/packages.log)"
-  }
-  say "made$(printf ' %s' build/packages/*.deb)"
-  [[ -n $try ]] || return 0
-  as_root tests/packaging/try_in_clean_root.sh build/packages/oncekey_*.deb "$PWD/build/clean_root.tar"
 }
 
 dev_run() {
