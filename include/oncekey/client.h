@@ -61,7 +61,7 @@ struct ClientSurroundings {
 };
 
 // One thing to be done once. Retries repeat all of it, so put nothing into it that changes.
-struct Operation {
+struct ClientOperation {
   std::string method = "POST";
   std::string target = "/";     // path and query, added to the base URL
   std::vector<Header> headers;  // Host, Content-Length and the key are added
@@ -121,7 +121,7 @@ class Client {
                   ClientSurroundings surroundings = ClientSurroundings::real());
 
   // A stop request ends a pause and an attempt at once.
-  ClientResult run(const Operation& operation, const std::stop_token& stop = {}) const;
+  ClientResult run(const ClientOperation& operation, const std::stop_token& stop = {}) const;
 
  private:
   const std::string base_url_;

@@ -81,7 +81,7 @@ std::string sha256_hex(const std::string& text) {
 }
 
 // The same command has the same one. Headers are left out: a token may have been refreshed.
-std::string name_of(const Operation& operation, const std::string& url) {
+std::string name_of(const ClientOperation& operation, const std::string& url) {
   const std::string line = operation.method + " " + url;
   return line.substr(0, readable_name_max) + " " + sha256_hex(line + "\n" + operation.body);
 }
@@ -106,7 +106,7 @@ void read_url(const std::string& url, SendOptions& options) {
 }
 
 void understand(const Texts& texts, SendOptions& options, const Surroundings& surroundings) {
-  Operation& operation = options.operation;
+  ClientOperation& operation = options.operation;
   read_url(texts.url, options);
   operation.headers = read_headers("-H", texts.headers, surroundings);
   operation.body = read_body("-d", texts.body);

@@ -11,7 +11,7 @@ namespace oncekey::cli {
 
 struct SendOptions {
   std::string base_url;  // scheme and host
-  Operation operation;
+  ClientOperation operation;
   ClientOptions client;
   std::string key_file;  // "": none
   bool with_head = false;

@@ -36,7 +36,7 @@ double random_fraction() {
 class Run {
  public:
   Run(const ClientOptions& options, const ClientSurroundings& surroundings,
-      const Operation& operation, const std::stop_token& stop)
+      const ClientOperation& operation, const std::stop_token& stop)
       : options_(options),
         surroundings_(surroundings),
         operation_(operation),
@@ -195,7 +195,7 @@ class Run {
 
   const ClientOptions& options_;
   const ClientSurroundings& surroundings_;
-  const Operation& operation_;
+  const ClientOperation& operation_;
   const std::stop_token& stop_;
   const TimestampMs begun_at_;
   std::string key_;
@@ -253,7 +253,7 @@ Client::Client(std::string base_url, ClientOptions options, ClientSurroundings s
       options_(std::move(options)),
       surroundings_(std::move(surroundings)) {}
 
-ClientResult Client::run(const Operation& operation, const std::stop_token& stop) const {
+ClientResult Client::run(const ClientOperation& operation, const std::stop_token& stop) const {
   return Run(options_, surroundings_, operation, stop).to_the_end(base_url_);
 }
 

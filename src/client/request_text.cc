@@ -34,13 +34,13 @@ bool is_ours(std::string_view name, const ClientOptions& options) {
   return false;
 }
 
-bool has_body(const Operation& operation) {
+bool has_body(const ClientOperation& operation) {
   return !operation.body.empty() || (operation.method != "GET" && operation.method != "HEAD");
 }
 
 }  // namespace
 
-std::string objection_to(const Operation& operation, const std::string& key,
+std::string objection_to(const ClientOperation& operation, const std::string& key,
                          const ClientOptions& options) {
   if (!http::is_token(operation.method) || operation.method == "CONNECT") {
     return "\"" + operation.method + "\" is not a method that can be sent";
@@ -64,7 +64,7 @@ std::string objection_to(const Operation& operation, const std::string& key,
   return "";
 }
 
-std::string request_text(const http::HttpUrl& url, const Operation& operation,
+std::string request_text(const http::HttpUrl& url, const ClientOperation& operation,
                          const std::string& key, const ClientOptions& options) {
   std::string text = operation.method + " " + url.base_path + operation.target +
                      " HTTP/1.1\r\nHost: " + url.authority + "\r\nConnection: close\r\n";

@@ -9,11 +9,11 @@
 namespace oncekey::client {
 
 // What about the operation cannot be sent, and why; "": nothing.
-std::string objection_to(const Operation& operation, const std::string& key,
+std::string objection_to(const ClientOperation& operation, const std::string& key,
                          const ClientOptions& options);
 
 // Of an operation without objections.
-std::string request_text(const http::HttpUrl& url, const Operation& operation,
+std::string request_text(const http::HttpUrl& url, const ClientOperation& operation,
                          const std::string& key, const ClientOptions& options);
 
 // A random UUID, version 4.

@@ -44,8 +44,9 @@ INSTANTIATE_TEST_SUITE_P(
               "  hint: {key}, {scope} or {derived:PHASE}"},
         Wrong{route("{ get = \"payments?k={key}\" }"),
               "f.toml:3:17: probe.get: \"payments?k={key}\" is not "
-              "http://host[:port][/path][?query]\n"
-              "  hint: \"/payments?idempotency_key={key}\", or a URL that begins with http://"},
+              "http://host[:port][/path][?query], nor that with https://\n"
+              "  hint: \"/payments?idempotency_key={key}\", or a URL that begins with http:// or "
+              "https://"},
         Wrong{route("{ every = \"30s\" }"),
               "f.toml:3:19: probe: get is missing\n"
               "  hint: probe = { get = \"/payments?idempotency_key={key}\" }"},

@@ -16,7 +16,8 @@ enum class On4xx : std::uint8_t { dead, retry };
 struct SinkConfig {
   std::string name;
   SinkKind kind = SinkKind::http;
-  std::string url;  // http(s)://host/path, kafka://broker:port[,broker:port…]/topic, redis://host:port
+  std::string
+      url;  // http(s)://host/path, kafka://broker:port[,broker:port…]/topic, redis://host:port
   DurationMs timeout_ms = 10'000;  // of one delivery
   std::uint32_t in_flight_max = 64;
   std::uint32_t attempts_max = 15;

@@ -139,7 +139,8 @@ TEST_P(ClientCase, Holds) {
 
   ClientOptions options = options_of(test_case);
   options.key_file = &file_;
-  Operation operation{.target = "/orders", .body = "{\"item\":1}", .key = text(test_case, "key")};
+  ClientOperation operation{
+      .target = "/orders", .body = "{\"item\":1}", .key = text(test_case, "key")};
   if (has(test_case, "kept") || has(test_case, "named")) operation.name = "operation";
   if (has(test_case, "kept")) keep(file_, test_case["kept"].value());
   const double chance = has(test_case, "chance") ? test_case["chance"].get_double().value() : 0.5;

@@ -17,7 +17,7 @@ class ClientTls : public testing::Test {
     options.backoff_ms = 1;
     options.attempts_max = 3;
     options.ca_file = ca_file_;
-    Operation operation{.target = "/orders", .body = body};
+    ClientOperation operation{.target = "/orders", .body = body};
     operation.headers.push_back({std::string(behaviour_header), behaviour});
     return Client(upstream_.url(), options).run(operation);
   }

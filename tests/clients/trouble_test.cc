@@ -128,12 +128,13 @@ TEST(ClientTrouble, WhatCannotBeSentIsNotSentAndNotKept) {
   options.key_file = &file;
   const Client client(server.url(), options);
   const Header smuggled{"X-Note", "a\r\nX-Other: b"};
-  for (const Operation& operation :
-       {Operation{.method = "PO ST"}, Operation{.target = "orders"}, Operation{.target = "/a b"},
-        Operation{.target = "/a\r\nHost: b"}, Operation{.headers = {smuggled}},
-        Operation{.headers = {{"Idempotency-Key", "mine"}}},
-        Operation{.headers = {{"content-length", "1"}}}, Operation{.key = "a key"},
-        Operation{.key = "a\"key"}, Operation{.key = std::string(256, 'a')}}) {
+  for (const ClientOperation& operation :
+       {ClientOperation{.method = "PO ST"}, ClientOperation{.target = "orders"},
+        ClientOperation{.target = "/a b"}, ClientOperation{.target = "/a\r\nHost: b"},
+        ClientOperation{.headers = {smuggled}},
+        ClientOperation{.headers = {{"Idempotency-Key", "mine"}}},
+        ClientOperation{.headers = {{"content-length", "1"}}}, ClientOperation{.key = "a key"},
+        ClientOperation{.key = "a\"key"}, ClientOperation{.key = std::string(256, 'a')}}) {
     Operation named = operation;
     named.name = "operation";
     const ClientResult result = client.run(named);

