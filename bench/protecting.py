@@ -121,9 +121,10 @@ log.level = "warn"
             raise BenchError(f"the protected gateway answered {answers}")
 
     def round(self):
-        self.runs.measure("plain", self.plain, "fresh", CONNECTIONS)
-        self.runs.measure("protected", self.protected, "fresh", CONNECTIONS, scheme="https",
-                          tokens=self.bench.place / "tokens")
+        """The same requests, tokens included: without protection they pass on to the upstream unread."""
+        tokens = self.bench.place / "tokens"
+        self.runs.measure("plain", self.plain, "fresh", CONNECTIONS, tokens=tokens)
+        self.runs.measure("protected", self.protected, "fresh", CONNECTIONS, scheme="https", tokens=tokens)
 
     def figures(self):
         return [self.runs.compare(

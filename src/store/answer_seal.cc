@@ -49,37 +49,42 @@ void AnswerSeal::Free::operator()(evp_cipher_ctx_st* context) const {
 void AnswerSeal::Free::operator()(evp_cipher_st* cipher) const {
   EVP_CIPHER_free(cipher);
 }
-void AnswerSeal::Free::operator()(evp_mac_st* mac) const {
-  EVP_MAC_free(mac);
-}
 void AnswerSeal::Free::operator()(evp_mac_ctx_st* context) const {
   EVP_MAC_CTX_free(context);
 }
 
 // Fetched once: a fetch for each answer costs more than encrypting it.
 AnswerSeal::AnswerSeal()
-    : cipher_(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr)),
-      context_(EVP_CIPHER_CTX_new()),
-      mac_(EVP_MAC_fetch(nullptr, "HMAC", nullptr)) {
-  ONCEKEY_ASSERT(cipher_ != nullptr && context_ != nullptr && mac_ != nullptr);
+    : cipher_(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr)), context_(EVP_CIPHER_CTX_new()) {
+  EVP_MAC* const mac = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+  ONCEKEY_ASSERT(cipher_ != nullptr && context_ != nullptr && mac != nullptr);
+  keyed_.reset(EVP_MAC_CTX_new(mac));
+  EVP_MAC_free(mac);
+  ONCEKEY_ASSERT(keyed_ != nullptr);
 }
 
-AnswerSeal::~AnswerSeal() = default;
+AnswerSeal::~AnswerSeal() {
+  if (keyed_with_) OPENSSL_cleanse(keyed_with_->data(), keyed_with_->size());
+}
 
 AnswerSeal::Subkey AnswerSeal::derive(const SealKey& key, std::string_view salt) {
-  const std::unique_ptr<evp_mac_ctx_st, Free> context(EVP_MAC_CTX_new(mac_.get()));
-  char digest[] = "SHA256";
-  const OSSL_PARAM parameters[] = {
-      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
-      OSSL_PARAM_construct_end()};
+  // Setting a key up costs more than using it, and it is nearly always the same.
+  if (keyed_with_ == key.bytes) {
+    ONCEKEY_ASSERT(EVP_MAC_init(keyed_.get(), nullptr, 0, nullptr) == 1);
+  } else {
+    char digest[] = "SHA256";
+    const OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_end()};
+    ONCEKEY_ASSERT(EVP_MAC_init(keyed_.get(), key.bytes.data(), key.bytes.size(), parameters) == 1);
+    keyed_with_ = key.bytes;
+  }
   Subkey subkey{};
   std::size_t size = 0;
   ONCEKEY_ASSERT(
-      context != nullptr &&
-      EVP_MAC_init(context.get(), key.bytes.data(), key.bytes.size(), parameters) == 1 &&
-      EVP_MAC_update(context.get(), bytes_of(derivation_label), derivation_label.size()) == 1 &&
-      EVP_MAC_update(context.get(), bytes_of(salt), salt.size()) == 1 &&
-      EVP_MAC_final(context.get(), subkey.data(), &size, subkey.size()) == 1 &&
+      EVP_MAC_update(keyed_.get(), bytes_of(derivation_label), derivation_label.size()) == 1 &&
+      EVP_MAC_update(keyed_.get(), bytes_of(salt), salt.size()) == 1 &&
+      EVP_MAC_final(keyed_.get(), subkey.data(), &size, subkey.size()) == 1 &&
       size == subkey.size());
   return subkey;
 }

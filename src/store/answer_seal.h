@@ -2,7 +2,10 @@
 // bound to the record they belong to. The status stays in clear.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "oncekey/record.h"
@@ -12,7 +15,6 @@
 struct evp_cipher_ctx_st;
 struct evp_cipher_st;
 struct evp_mac_ctx_st;
-struct evp_mac_st;
 
 namespace oncekey::store {
 
@@ -35,7 +37,6 @@ class AnswerSeal {
   struct Free {
     void operator()(evp_cipher_ctx_st* context) const;
     void operator()(evp_cipher_st* cipher) const;
-    void operator()(evp_mac_st* mac) const;
     void operator()(evp_mac_ctx_st* context) const;
   };
   using Subkey = std::array<std::uint8_t, 32>;
@@ -43,7 +44,8 @@ class AnswerSeal {
 
   std::unique_ptr<evp_cipher_st, Free> cipher_;
   std::unique_ptr<evp_cipher_ctx_st, Free> context_;
-  std::unique_ptr<evp_mac_st, Free> mac_;
+  std::unique_ptr<evp_mac_ctx_st, Free> keyed_;
+  std::optional<Subkey> keyed_with_;  // empty: with none yet
 };
 
 }  // namespace oncekey::store
