@@ -56,6 +56,9 @@ The store is embedded (RocksDB, SQLite) or shared (PostgreSQL, Redis). Beside
 the gateway there are a worker that delivers a transactional outbox, and checks
 of whether an API is safe to retry.")
 
+# By whom the https of upstreams, probes and sinks is believed.
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS ca-certificates)
+
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME liboncekey-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS OFF)

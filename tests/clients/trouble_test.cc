@@ -135,7 +135,7 @@ TEST(ClientTrouble, WhatCannotBeSentIsNotSentAndNotKept) {
         ClientOperation{.headers = {{"Idempotency-Key", "mine"}}},
         ClientOperation{.headers = {{"content-length", "1"}}}, ClientOperation{.key = "a key"},
         ClientOperation{.key = "a\"key"}, ClientOperation{.key = std::string(256, 'a')}}) {
-    Operation named = operation;
+    ClientOperation named = operation;
     named.name = "operation";
     const ClientResult result = client.run(named);
     ASSERT_TRUE(std::holds_alternative<GaveUp>(result));
