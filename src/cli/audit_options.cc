@@ -133,12 +133,8 @@ Result<AuditOptions, int> parse_audit_options(int argc, const char* const* argv,
   AuditOptions options;
   declare(app, texts, options);
   if (auto code = parse_flags(app, argc, argv, surroundings.out, surroundings.err)) return *code;
-  try {
-    understand(texts, options, surroundings);
-  } catch (const Mistake& mistake) {
-    surroundings.err << "oncekey: " << mistake.what() << '\n';
-    return int{exit_usage};
-  }
+  const auto understanding = [&] { understand(texts, options, surroundings); };
+  if (auto code = mistake_in(understanding, surroundings)) return *code;
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "cli/exit_code.h"
 #include "gateway/config_units.h"
 #include "http/field.h"
 
@@ -45,6 +46,16 @@ Header read_header(const std::string& flag, const std::string& text,
 }
 
 }  // namespace
+
+std::optional<int> mistake_in(const std::function<void()>& read, const Surroundings& surroundings) {
+  try {
+    read();
+  } catch (const Mistake& mistake) {
+    surroundings.err << "oncekey: " << mistake.what() << '\n';
+    return exit_usage;
+  }
+  return std::nullopt;
+}
 
 std::vector<Header> read_headers(const std::string& flag, const std::vector<std::string>& texts,
                                  const Surroundings& surroundings) {

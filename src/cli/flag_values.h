@@ -1,7 +1,9 @@
 // What flags say in a form of their own: headers, durations, bodies, URLs.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,6 +18,9 @@ namespace oncekey::cli {
 struct Mistake : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// Prints the mistake that `read` throws, and returns the exit code for it; empty: there was none.
+std::optional<int> mistake_in(const std::function<void()>& read, const Surroundings& surroundings);
 
 // 'Name: value'; {env:NAME} in the value reads the environment. Empty texts are left out.
 std::vector<Header> read_headers(const std::string& flag, const std::vector<std::string>& texts,

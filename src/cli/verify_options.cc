@@ -227,12 +227,8 @@ Result<VerifyOptions, int> parse_verify_options(int argc, const char* const* arg
   declare(app, texts, options);
   app.failure_message(failure_text);
   if (auto code = parse_flags(app, argc, argv, surroundings.out, surroundings.err)) return *code;
-  try {
-    understand(texts, options, surroundings);
-  } catch (const Mistake& mistake) {
-    surroundings.err << "oncekey: " << mistake.what() << '\n';
-    return int{exit_usage};
-  }
+  const auto understanding = [&] { understand(texts, options, surroundings); };
+  if (auto code = mistake_in(understanding, surroundings)) return *code;
   return options;
 }
 
