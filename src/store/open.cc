@@ -29,7 +29,8 @@ SqliteOptions sqlite_options(const StoreUrl& url, const OpenOptions& options) {
 // One for settlements, one for everything else: while one waits for its commit, the other works.
 constexpr int postgres_lanes = 2;
 
-Result<Store, std::string> open_postgres(const PostgresOptions& options) {
+Result<Store, std::string> open_postgres(PostgresOptions options) {
+  options.reservations = std::make_shared<PostgresReservations>();
   Store store;
   for (int lane = 0; lane < postgres_lanes; ++lane) {
     auto engine = PostgresEngine::open(options);
@@ -47,6 +48,7 @@ constexpr int redis_lanes = 1;
 
 Result<Store, std::string> open_redis(RedisOptions options) {
   options.doubts = std::make_shared<RedisDoubts>();
+  options.reservations = std::make_shared<RedisReservations>();
   Store store;
   for (int lane = 0; lane < redis_lanes; ++lane) {
     auto engine = RedisEngine::open(options);
@@ -66,7 +68,7 @@ TimestampMs steady_ms() {
 
 // The lanes see Redis first; the background work (sweeping, reaping, operators) never does.
 Result<Store, std::string> open_tiered(const StoreUrl& url, const OpenOptions& options) {
-  auto store = open_postgres({url.postgres, options.timeout_ms});
+  auto store = open_postgres({.url = url.postgres, .timeout_ms = options.timeout_ms});
   if (!store) return store;
   const auto memory = std::make_shared<TieredMemory>();
   for (std::unique_ptr<Engine>& lane : store->lanes) {
@@ -93,7 +95,7 @@ Result<Store, std::string> open_plain(const StoreUrl& url, const OpenOptions& op
       return only(std::move(*engine));
     }
     case StoreUrl::Kind::postgres:
-      return open_postgres({url.postgres, options.timeout_ms});
+      return open_postgres({.url = url.postgres, .timeout_ms = options.timeout_ms});
     case StoreUrl::Kind::redis:
       return open_redis({.url = url.redis, .timeout_ms = options.timeout_ms});
     case StoreUrl::Kind::tiered:
@@ -123,7 +125,8 @@ Result<Store, std::string> open_store(const StoreUrl& url, const OpenOptions& op
 Result<std::string, AgreementError> agree_on(const StoreUrl& url, std::string_view name,
                                              std::string_view value, const OpenOptions& options) {
   if (!url.postgres.empty()) {
-    auto agreed = agree_in_postgres({url.postgres, options.timeout_ms}, name, value);
+    auto agreed =
+        agree_in_postgres({.url = url.postgres, .timeout_ms = options.timeout_ms}, name, value);
     if (!agreed) return AgreementError{"PostgreSQL: " + agreed.error().message};
     return *agreed;
   }

@@ -23,6 +23,11 @@ const RecordId* id_of(const Operation& operation) {
   return nullptr;
 }
 
+Fence fence_of(const Operation& settle_or_heartbeat) {
+  const auto* settle = std::get_if<Settle>(&settle_or_heartbeat);
+  return settle != nullptr ? settle->fence : std::get<Heartbeat>(settle_or_heartbeat).fence;
+}
+
 struct LessById {
   bool operator()(const RecordId* a, const RecordId* b) const { return *a < *b; }
 };
@@ -72,7 +77,9 @@ Record met_record(const PostgresResult& rows, int row) {
 PostgresEngine::PostgresEngine(const PostgresOptions& options)
     : options_(options),
       session_(options.url, options.timeout_ms),
-      stats_session_(options.url, options.timeout_ms) {}
+      stats_session_(options.url, options.timeout_ms) {
+  if (!options_.reservations) options_.reservations = std::make_shared<PostgresReservations>();
+}
 
 Result<std::unique_ptr<Engine>, std::string> PostgresEngine::open(const PostgresOptions& options) {
   std::unique_ptr<PostgresEngine> engine(new PostgresEngine(options));
@@ -193,6 +200,10 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
     return;
   }
   if (made->rows() > 0) ++commits_;
+  if (made->rows() > 0) {
+    const auto first = open.find(static_cast<Fence>(made->integer(0, 0)));
+    remember(*made, to_postgres_text(first->second->id.key));
+  }
   for (int row = 0; row < made->rows(); ++row) {
     const auto found = open.find(static_cast<Fence>(made->integer(row, 0)));
     found->second->outcome = Execute{found->first, 1, made->timestamp(row, 1)};
@@ -200,6 +211,17 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
   }
   if (!open.empty()) answer_from_records(open, deadline);
   for (const auto& [fence, reserve] : open) reserve_alone(*reserve, fence, deadline);
+}
+
+// Rows of postgres_reserve.sql, which have one hold.
+void PostgresEngine::remember(const PostgresResult& made, std::string key) {
+  PostgresHold hold{PostgresPlace(made.bytes(0, 3)), std::string(made.bytes(0, 4)), std::move(key)};
+  std::vector<PostgresReservations::Made> reservations;
+  for (int row = 0; row < made.rows(); ++row) {
+    reservations.push_back(
+        {static_cast<Fence>(made.integer(row, 0)), PostgresPlace(made.bytes(row, 2))});
+  }
+  options_.reservations->add(std::move(reservations), std::move(hold));
 }
 
 // Answers and removes what is decided by the record as it is.
@@ -243,16 +265,23 @@ void PostgresEngine::settle_all(const std::vector<Operation*>& operations, Deadl
   std::vector<Operation*> sorted = operations;
   std::sort(sorted.begin(), sorted.end(),
             [](Operation* a, Operation* b) { return *id_of(*a) < *id_of(*b); });
-  for (Operation* const operation : sorted) {
+  std::vector<Fence> fences;
+  for (Operation* const operation : sorted) fences.push_back(fence_of(*operation));
+  const auto places = options_.reservations->take_places(fences);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    Operation* const operation = sorted[i];
+    const Fence fence = fences[i];
     const auto* settle = std::get_if<Settle>(operation);
-    const Fence fence = settle != nullptr ? settle->fence : std::get<Heartbeat>(*operation).fence;
     if (!open.emplace(fence, operation).second) {
       same_fence.push_back(operation);
-    } else if (settle != nullptr) {
+      continue;
+    }
+    if (settle != nullptr) {
       rows.add(*settle);
     } else {
       rows.add(std::get<Heartbeat>(*operation));
     }
+    rows.add_place(places[i]);
   }
   static const std::string sql(settle_sql);
   PostgresParameters parameters;
@@ -267,17 +296,20 @@ void PostgresEngine::settle_all(const std::vector<Operation*>& operations, Deadl
     return;
   }
   if (done->rows() > 0) ++commits_;
+  std::vector<Fence> ended;
   for (int row = 0; row < done->rows(); ++row) {
     const auto found = open.find(static_cast<Fence>(done->integer(row, 0)));
     const TimestampMs due_at = done->timestamp(row, 1);
     if (auto* settle = std::get_if<Settle>(found->second)) {
       settle->outcome = settled(*settle, due_at);
+      ended.push_back(found->first);
     } else {
       auto& heartbeat = std::get<Heartbeat>(*found->second);
       heartbeat.outcome = settled(heartbeat, due_at);
     }
     open.erase(found);
   }
+  options_.reservations->end(ended);
   for (const auto& [fence, operation] : open) settle_again(*operation, deadline);
   for (Operation* const operation : same_fence) settle_all({operation}, deadline);
 }
@@ -441,36 +473,6 @@ void PostgresEngine::execute(Get& get, Deadline deadline) {
     }
   }
   get.outcome = std::move(record);
-}
-
-void PostgresEngine::execute(Sweep& sweep, Deadline deadline) {
-  PostgresParameters parameters;
-  parameters.integer(static_cast<std::int64_t>(sweep.limit));
-  auto rows =
-      call("oncekey_sweep", "SELECT scope, key FROM oncekey.sweep_batch($1)", parameters, deadline);
-  if (!rows) {
-    sweep.outcome = unavailable(rows.error());
-    return;
-  }
-  if (rows->rows() > 0) ++commits_;
-  std::vector<RecordId> swept;
-  for (int row = 0; row < rows->rows(); ++row) {
-    swept.push_back(
-        {from_postgres_text(rows->bytes(row, 0)), from_postgres_text(rows->bytes(row, 1))});
-  }
-  sweep.outcome = std::move(swept);
-}
-
-void PostgresEngine::execute(Reap& reap, Deadline deadline) {
-  PostgresParameters parameters;
-  parameters.integer(static_cast<std::int64_t>(reap.limit));
-  auto rows = call("oncekey_reap", "SELECT oncekey.reap_batch($1)", parameters, deadline);
-  if (!rows) {
-    reap.outcome = unavailable(rows.error());
-    return;
-  }
-  if (rows->integer(0, 0) > 0) ++commits_;
-  reap.outcome = static_cast<std::size_t>(rows->integer(0, 0));
 }
 
 }  // namespace oncekey::store

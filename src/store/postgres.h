@@ -19,6 +19,7 @@
 
 #include "oncekey/result.h"
 #include "oncekey/store.h"
+#include "store/postgres_rows.h"
 #include "store/postgres_session.h"
 #include "transaction/fence_source.h"
 
@@ -27,6 +28,8 @@ namespace oncekey::store {
 struct PostgresOptions {
   std::string url;
   DurationMs timeout_ms = 2'000;  // a batch slower than this is given up
+  // Of all engines of one store; null: of this one alone.
+  std::shared_ptr<PostgresReservations> reservations;
 };
 
 class PostgresEngine final : public Engine {
@@ -57,6 +60,9 @@ class PostgresEngine final : public Engine {
   template <class Op>
   void explain(Op& op, Operation& operation, Deadline deadline);
   void leave_in_doubt(const Reserving& open);
+  // `key`: of one of them, as PostgreSQL has it.
+  void remember(const PostgresResult& made, std::string key);
+  void drop_finished_holds(Deadline deadline);
 
   void execute(Resolve& resolve, Deadline deadline);
   void execute(Get& get, Deadline deadline);
@@ -71,7 +77,7 @@ class PostgresEngine final : public Engine {
                                              const PostgresParameters& parameters,
                                              Deadline deadline, bool* in_doubt = nullptr);
 
-  const PostgresOptions options_;
+  PostgresOptions options_;
   PostgresSession session_;
   transaction::FenceSource fences_;
   bool survives_power_cut_ = true;

@@ -1,5 +1,6 @@
 -- A batch of reservations, one element of each array for a record: one statement, one commit, one round
--- trip. Returns the keys that were absent and are reserved now; postgres_look.sql shows the others.
+-- trip. Returns the keys that were absent and are reserved now, where their rows lie, and their hold;
+-- postgres_look.sql shows the others.
 --
 -- The caller passes the elements sorted by scope and key and names no record twice, so that two batches
 -- do not wait for each other in a circle. For a settlement that is being committed it waits; settlements
@@ -17,9 +18,10 @@ WITH made AS (
        AS w (scope, key, fingerprint, fence, lease_ms, retention_ms, tombstone_ms, method, path,
              owner)
   ON CONFLICT (scope, key) DO NOTHING
-  RETURNING target.fence, target.due_at, target.scope, target.key
+  RETURNING target.fence, target.due_at, target.scope, target.key, target.ctid AS place
 ), held AS (
   INSERT INTO oncekey.holds (lease_until, scopes, keys)
   SELECT min(due_at), array_agg(scope), array_agg(key) FROM made HAVING count(*) > 0
+  RETURNING ctid AS place, lease_until
 )
-SELECT fence, due_at FROM made
+SELECT made.fence, made.due_at, made.place, held.place, held.lease_until FROM made, held

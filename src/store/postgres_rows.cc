@@ -41,6 +41,14 @@ void SettleRows::add(const Heartbeat& heartbeat) {
   for (auto* column : {&statuses_, &schemas_, &encodings_, &headers_, &bodies_}) column->null();
 }
 
+void SettleRows::add_place(const std::optional<PostgresPlace>& place) {
+  if (place) {
+    places_.bytes(*place);
+  } else {
+    places_.null();
+  }
+}
+
 void SettleRows::append_to(PostgresParameters& parameters) const {
   parameters.array(scopes_, Element::text);
   parameters.array(keys_, Element::text);
@@ -53,6 +61,7 @@ void SettleRows::append_to(PostgresParameters& parameters) const {
   parameters.array(encodings_, Element::int2);
   parameters.array(headers_, Element::text);
   parameters.array(bodies_, Element::bytea);
+  parameters.array(places_, Element::tid);
 }
 
 }  // namespace oncekey::store

@@ -2,7 +2,11 @@
 // is the counterpart for reservations.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "oncekey/store.h"
+#include "store/own_reservations.h"
 #include "store/postgres_connection.h"
 #include "transaction/postgres_record.h"
 #include "transaction/postgres_reserve_rows.h"
@@ -24,11 +28,26 @@ using transaction::state_from_name;
 using transaction::state_name;
 using transaction::to_postgres_text;
 
+// Where a row lies (ctid), as the server says it.
+using PostgresPlace = std::string;
+
+// Records that were reserved together. A place may be another hold's later; the rest says that it
+// is this one.
+struct PostgresHold {
+  PostgresPlace place;
+  std::string lease_until;  // as the server says it
+  std::string key;          // of one of its records
+};
+
+using PostgresReservations = OwnReservations<PostgresPlace, PostgresHold>;
+
 // Parameters of postgres_settle.sql.
 class SettleRows {
  public:
   void add(const Settle& settle);
   void add(const Heartbeat& heartbeat);
+  // Of the row that was added last.
+  void add_place(const std::optional<PostgresPlace>& place);
   void append_to(PostgresParameters& parameters) const;
   std::size_t size() const { return scopes_.size(); }
 
@@ -36,7 +55,7 @@ class SettleRows {
   void add(const RecordId& id, Fence fence);
 
   PostgresParameters::Array scopes_, keys_, fences_, states_, errors_, delays_, statuses_, schemas_,
-      encodings_, headers_, bodies_;
+      encodings_, headers_, bodies_, places_;
 };
 
 }  // namespace oncekey::store

@@ -2,7 +2,8 @@
 -- trip. An extended lease is a settlement as in_progress. Returns what had the right fence; of the rest
 -- oncekey.settle_again() says why. The rules are those of oncekey.settle_held().
 --
--- The caller names no record twice.
+-- The caller names no record twice. Where it knows the place of a row it says so, and nothing has to be
+-- looked for; a row that has moved since is not returned.
 WITH moment AS MATERIALIZED (
   SELECT oncekey.clock() AS now
 )
@@ -28,17 +29,18 @@ UPDATE oncekey.records target
                      ELSE target.history END
   FROM (
     SELECT m.now, w.fence, w.state, w.error, w.delay_ms, w.status, w.schema, w.encoding,
-           w.headers, w.body, r.place
+           w.headers, w.body, w.key,
+           coalesce(w.place, (SELECT found.ctid FROM oncekey.records found
+                              WHERE found.scope = w.scope AND found.key = w.key)) AS place
     FROM moment m,
          unnest($1::text[], $2::text[], $3::bigint[], $4::text[]::oncekey.state[],
                 $5::text[], $6::bigint[], $7::integer[], $8::smallint[], $9::smallint[],
-                $10::text[], $11::bytea[])
-         AS w (scope, key, fence, state, error, delay_ms, status, schema, encoding, headers, body)
-    CROSS JOIN LATERAL (
-      SELECT found.ctid AS place FROM oncekey.records found
-      WHERE found.scope = w.scope AND found.key = w.key
-      OFFSET 0
-    ) r
+                $10::text[], $11::bytea[], $12::tid[])
+         AS w (scope, key, fence, state, error, delay_ms, status, schema, encoding, headers, body,
+               place)
+    OFFSET 0
   ) s
+  -- Written so that the key is only compared: by place there is nothing to look for.
   WHERE target.ctid = s.place AND target.fence = s.fence AND target.state = 'in_progress'
+    AND target.key IS NOT DISTINCT FROM s.key
   RETURNING target.fence, target.due_at

@@ -46,6 +46,7 @@ RedisEngine::RedisEngine(RedisOptions options, RedisUrl url, EngineInfo info)
       router_(url, router_options(options_.timeout_ms)),
       stats_router_(url, router_options(options_.timeout_ms)) {
   if (!options_.doubts) options_.doubts = std::make_shared<RedisDoubts>();
+  if (!options_.reservations) options_.reservations = std::make_shared<RedisReservations>();
 }
 
 RedisEngine::~RedisEngine() {
@@ -107,7 +108,18 @@ void RedisEngine::apply_to_keys(std::span<Operation* const> batch, RedisDeadline
     for (Request& request : requests) in_order.push_back(&request);
     run_one_by_one(in_order, deadline);
   }
+  end_settled(requests);
   if (std::exchange(has_to_take_back_, false)) take_back(deadline);
+}
+
+void RedisEngine::end_settled(std::span<const Request> requests) {
+  std::vector<Fence> ended;
+  for (const Request& request : requests) {
+    const auto* settle = std::get_if<Settle>(&request.operation());
+    if (settle == nullptr || !std::holds_alternative<Settled>(settle->outcome)) continue;
+    ended.push_back(settle->fence);
+  }
+  if (!ended.empty()) options_.reservations->end(ended);
 }
 
 void RedisEngine::run_one_by_one(std::span<Request* const> requests, RedisDeadline deadline) {

@@ -14,6 +14,7 @@
 #include "oncekey/result.h"
 #include "oncekey/store.h"
 #include "store/redis_doubts.h"
+#include "store/redis_hold.h"
 #include "store/redis_keys.h"
 #include "store/redis_router.h"
 #include "store/redis_scripts.h"
@@ -24,7 +25,9 @@ namespace oncekey::store {
 struct RedisOptions {
   std::string url;  // "redis://…" or "redis+cluster://…"
   DurationMs timeout_ms = 2'000;
-  std::shared_ptr<RedisDoubts> doubts;  // of all engines of one store; null: of this one alone
+  // Of all engines of one store; null: of this one alone.
+  std::shared_ptr<RedisDoubts> doubts;
+  std::shared_ptr<RedisReservations> reservations;
   RedisScripts::Clock clock = RedisScripts::Clock::server;
 };
 
@@ -53,6 +56,7 @@ class RedisEngine : public Engine {
   void run_in_groups(std::span<Request> requests, RedisDeadline deadline);
   enum class GroupKind { reserve, settle };
   std::optional<GroupKind> group_of(const Operation& operation);
+  void end_settled(std::span<const Request> requests);
   void take_back(RedisDeadline deadline);
 
   void reap(Reap& reap, RedisDeadline deadline);

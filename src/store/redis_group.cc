@@ -53,6 +53,20 @@ void RedisEngine::Group::understand(const RedisCommand& answered, std::vector<Re
       alone.push_back(requests_[i]);
     }
   }
+  if (kind_ == GroupKind::reserve) remember();
+}
+
+// Only where every record that the hold names was taken under it.
+void RedisEngine::Group::remember() {
+  std::vector<RedisReservations::Made> made;
+  for (const Request* request : requests_) {
+    const auto& reserve = std::get<Reserve>(request->operation());
+    const auto* execute = std::get_if<Execute>(&reserve.outcome);
+    if (execute == nullptr || execute->fence != request->fence()) return;
+    made.push_back({execute->fence, {}});
+  }
+  engine_.options_.reservations->add(std::move(made),
+                                     {partition_.slot, partition_.holds, std::move(hold_)});
 }
 
 }  // namespace oncekey::store

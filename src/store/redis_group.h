@@ -25,6 +25,8 @@ class RedisEngine::Group {
   void understand(const RedisCommand& answered, std::vector<Request*>& alone);
 
  private:
+  void remember();
+
   RedisEngine& engine_;
   GroupKind kind_;
   const RedisPartition& partition_;

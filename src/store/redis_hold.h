@@ -8,9 +8,21 @@
 
 #include "oncekey/record.h"
 #include "store/bytes.h"
+#include "store/own_reservations.h"
 #include "store/redis_record.h"
 
 namespace oncekey::store {
+
+// Where a hold is kept, and what it is called there.
+struct RedisHold {
+  int slot = 0;
+  std::string index;
+  std::string member;
+};
+
+// Nothing has to be looked for: a record's key says where it is.
+struct RedisPlace {};
+using RedisReservations = OwnReservations<RedisPlace, RedisHold>;
 
 inline std::string start_hold(Fence fence) {
   return redis_fence(fence);

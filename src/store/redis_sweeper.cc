@@ -17,6 +17,7 @@ constexpr std::int64_t holds_max = 50;  // of a partition, in a round
 }  // namespace
 
 void RedisEngine::Sweeper::fill(Sweep& sweep) {
+  drop_finished_holds();
   for (int round = 0; round < rounds_max && swept_.size() < sweep.limit; ++round) {
     if (!find_holds()) break;
     look();
@@ -31,6 +32,23 @@ void RedisEngine::Sweeper::fill(Sweep& sweep) {
   } else {
     sweep.outcome = std::move(swept_);
   }
+}
+
+// It is only a short cut: what is left is looked at when its lease is over.
+void RedisEngine::Sweeper::drop_finished_holds() {
+  std::map<std::string, RedisCommand> by_index;
+  for (const RedisHold& hold : engine_.options_.reservations->take_finished()) {
+    RedisCommand& command = by_index[hold.index];
+    if (command.word_count == 0) {
+      command.slot = hold.slot;
+      command.word("ZREM");
+      command.word(hold.index);
+    }
+    command.word(hold.member);
+  }
+  std::vector<RedisCommand> commands;
+  for (auto& [index, command] : by_index) commands.push_back(std::move(command));
+  engine_.run(commands, deadline_);
 }
 
 bool RedisEngine::Sweeper::answered(const RedisCommand& command) {

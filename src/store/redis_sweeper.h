@@ -30,6 +30,7 @@ class RedisEngine::Sweeper {
     bool is_known = true;    // what became of all of its records
   };
 
+  void drop_finished_holds();
   bool find_holds();
   void look();
   void sweep_over(std::size_t limit);

@@ -61,7 +61,15 @@ class PostgresParameters {
     bool has_null_ = false;
   };
   // What the elements are, as PostgreSQL numbers its types.
-  enum class Element : std::uint32_t { bytea = 17, int8 = 20, int2 = 21, int4 = 23, text = 25 };
+  enum class Element : std::uint32_t {
+    bytea = 17,
+    int8 = 20,
+    int2 = 21,
+    int4 = 23,
+    text = 25,
+    tid = 27,
+    timestamptz = 1184
+  };
   void array(const Array& elements, Element type);
 
   // As libpq takes them; valid until the next change.

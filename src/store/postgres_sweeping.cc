@@ -1,0 +1,58 @@
+// What background work does on PostgreSQL: leases that ran out, records past their time, and holds
+// that nothing is in progress under.
+#include "store/postgres.h"
+#include "store/postgres_drop_holds_sql.h"
+
+namespace oncekey::store {
+
+// It is only a short cut: what is left is swept when its lease is over.
+void PostgresEngine::drop_finished_holds(Deadline deadline) {
+  using Element = PostgresParameters::Element;
+  const std::vector<PostgresHold> holds = options_.reservations->take_finished();
+  if (holds.empty()) return;
+  PostgresParameters::Array places, leases, keys;
+  for (const PostgresHold& hold : holds) {
+    places.bytes(hold.place);
+    leases.bytes(hold.lease_until);
+    keys.text(hold.key);
+  }
+  PostgresParameters parameters;
+  parameters.array(places, Element::tid);
+  parameters.array(leases, Element::timestamptz);
+  parameters.array(keys, Element::text);
+  static const std::string sql(drop_holds_sql);
+  if (call("oncekey_drop_holds", sql, parameters, deadline)) ++commits_;
+}
+
+void PostgresEngine::execute(Sweep& sweep, Deadline deadline) {
+  drop_finished_holds(deadline);
+  PostgresParameters parameters;
+  parameters.integer(static_cast<std::int64_t>(sweep.limit));
+  auto rows =
+      call("oncekey_sweep", "SELECT scope, key FROM oncekey.sweep_batch($1)", parameters, deadline);
+  if (!rows) {
+    sweep.outcome = Unavailable{reason_of(rows.error())};
+    return;
+  }
+  if (rows->rows() > 0) ++commits_;
+  std::vector<RecordId> swept;
+  for (int row = 0; row < rows->rows(); ++row) {
+    swept.push_back(
+        {from_postgres_text(rows->bytes(row, 0)), from_postgres_text(rows->bytes(row, 1))});
+  }
+  sweep.outcome = std::move(swept);
+}
+
+void PostgresEngine::execute(Reap& reap, Deadline deadline) {
+  PostgresParameters parameters;
+  parameters.integer(static_cast<std::int64_t>(reap.limit));
+  auto rows = call("oncekey_reap", "SELECT oncekey.reap_batch($1)", parameters, deadline);
+  if (!rows) {
+    reap.outcome = Unavailable{reason_of(rows.error())};
+    return;
+  }
+  if (rows->integer(0, 0) > 0) ++commits_;
+  reap.outcome = static_cast<std::size_t>(rows->integer(0, 0));
+}
+
+}  // namespace oncekey::store
