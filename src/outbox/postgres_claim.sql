@@ -3,7 +3,8 @@
 -- in the order of their names, $5 of them after $4, so that neither a long queue of one aggregate nor
 -- many aggregates that cannot go on cost more than that. Ordered and other messages get equal shares.
 --
--- Returns the last aggregate that was visited and how many were, and with them the messages, if any.
+-- Returns the last aggregate that was visited and how many were, and with them the messages, if any, and
+-- the moment: what became due after it was not seen.
 WITH RECURSIVE moment AS MATERIALIZED (
   SELECT oncekey.clock() AS now, nextval('oncekey.outbox_claims') AS claim
 ), heads AS (
@@ -55,7 +56,8 @@ WITH RECURSIVE moment AS MATERIALIZED (
               target.message_key, target.aggregate, target.provider_id, target.headers,
               target.payload, chosen.taken_over
 )
-SELECT visited.last_one, visited.number, claimed.*
-FROM (SELECT coalesce(max(aggregate), '') AS last_one, count(*) AS number FROM heads) visited
+SELECT visited.last_one, visited.number, claimed.*, moment.now
+FROM moment
+CROSS JOIN (SELECT coalesce(max(aggregate), '') AS last_one, count(*) AS number FROM heads) visited
 LEFT JOIN claimed ON true
 ORDER BY claimed.id

@@ -141,8 +141,11 @@ Result<bool, PostgresError> PostgresQueue::claim_some(std::vector<Claimed>& mess
   parameters.integer(lease.count());
   parameters.text(aggregate_);
   parameters.integer(aggregates_visited);
+  const auto begun = Clock::now();
   auto rows = call("claim", claim_sql, parameters);
   if (!rows) return rows.error();
+  looked_ = begun;
+  looked_at_ = rows->bytes(0, 13);
   const bool complete = rows->integer(0, 1) < aggregates_visited;
   aggregate_ = complete ? "" : std::string(rows->bytes(0, 0));
   for (int row = 0; row < rows->rows(); ++row) {
@@ -180,7 +183,7 @@ Queue::Answer<std::monostate> PostgresQueue::extend(std::span<const MessageId> i
 
 Queue::Answer<std::vector<MessageId>> PostgresQueue::record(std::span<const Outcome> outcomes) {
   PostgresParameters::Array ids, claims, kinds, said, delays;
-  std::vector<Clock::time_point> due;
+  std::vector<milliseconds> put_off;
   for (const Outcome& outcome : outcomes) {
     RecordRow row;
     std::visit(row, outcome.what);
@@ -189,7 +192,7 @@ Queue::Answer<std::vector<MessageId>> PostgresQueue::record(std::span<const Outc
     kinds.small(row.kind);
     said.text(to_postgres_text(row.said));
     delays.big(row.delay_ms);
-    if (row.delay_ms > 0) due.push_back(Clock::now() + milliseconds(row.delay_ms));
+    if (row.delay_ms > 0) put_off.emplace_back(row.delay_ms);
   }
   PostgresParameters parameters;
   parameters.array(ids, Element::int8);
@@ -199,8 +202,9 @@ Queue::Answer<std::vector<MessageId>> PostgresQueue::record(std::span<const Outc
   parameters.array(delays, Element::int8);
   auto rows = call("record", record_sql, parameters);
   if (!rows) return reason_of(rows.error());
-  for (const auto when : due) {
-    if (due_.size() < due_remembered_max) due_.insert(when);
+  // Not before the server's own time for it: a claim that begins later sees them.
+  for (const milliseconds delay : put_off) {
+    if (due_.size() < due_remembered_max) due_.insert(Clock::now() + delay);
   }
   std::unordered_set<MessageId> held;
   for (int row = 0; row < rows->rows(); ++row) held.insert(rows->integer(row, 0));
@@ -247,12 +251,18 @@ void PostgresQueue::wait(milliseconds at_most) {
 }
 
 PostgresQueue::Clock::time_point PostgresQueue::next_due(Clock::time_point at_most) {
-  while (!due_.empty() && *due_.begin() <= Clock::now()) due_.erase(due_.begin());
+  // What became due after the last claim began may be over by now: then there is no waiting.
+  due_.erase(due_.begin(), due_.upper_bound(looked_));
   if (!due_.empty()) at_most = std::min(at_most, *due_.begin());
   // What others hold or put off, or this one before it was started. Of aggregates only what is
   // remembered is known; the rest is found by looking every now and then.
   PostgresParameters parameters;
   parameters.integer(claims_looked_at);
+  if (looked_at_.empty()) {
+    parameters.null();
+  } else {
+    parameters.bytes(looked_at_);
+  }
   auto rows = call("next", next_sql, parameters);
   if (!rows || rows->is_null(0, 1)) return at_most;
   const milliseconds left(rows->timestamp(0, 1) - rows->timestamp(0, 0));

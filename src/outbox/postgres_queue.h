@@ -66,6 +66,9 @@ class PostgresQueue final : public Queue {
   bool asleep_ = false;                   // holds the lock that makes writers notify
   std::string aggregate_;                 // that was visited last, as PostgreSQL's text
   std::multiset<Clock::time_point> due_;  // when what was put off here is due again
+  // The last claim: when it began, and its moment as the server says it.
+  Clock::time_point looked_{};
+  std::string looked_at_;
 };
 
 }  // namespace oncekey::outbox

@@ -363,6 +363,38 @@ TEST_P(OutboxQueue, WaitingEndsWhenARetryIsDueOrAClaimRunsOut) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, long_wait / 2);
 }
 
+TEST_P(OutboxQueue, WhatBecameDueSinceTheLastLookIsNotWaitedFor) {
+  constexpr milliseconds delay(500);
+  // A worker that has found nothing twice sleeps; its time passes after that, while nobody looks.
+  const auto sleep_past_it = [&] {
+    EXPECT_TRUE(claim().empty());
+    queue_->wait(milliseconds(0));
+    EXPECT_TRUE(claim().empty());
+    std::this_thread::sleep_for(2 * delay);
+  };
+  for (const std::string aggregate : {"", "order 17"}) {
+    const auto begun = std::chrono::steady_clock::now();
+    enqueue("a", aggregate);
+    EXPECT_TRUE(record(claim().at(0), RetryLater{"503", delay}));
+    sleep_past_it();
+    std::vector<Claimed> claimed;
+    while (claimed.empty()) {
+      queue_->wait(long_wait);
+      claimed = claim(1, delay);
+    }
+    EXPECT_TRUE(record(claimed[0], Delivered{}));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, long_wait / 2) << aggregate;
+  }
+
+  const auto begun = std::chrono::steady_clock::now();
+  enqueue("b");
+  EXPECT_EQ(claim(1, delay).size(), 1u);
+  sleep_past_it();
+  do queue_->wait(long_wait);
+  while (claim().empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, long_wait / 2);
+}
+
 TEST_P(OutboxQueue, WaitingEndsWhenTheNextOfAnAggregateIsFree) {
   const auto begun = std::chrono::steady_clock::now();
   enqueue("1", "order 17");
