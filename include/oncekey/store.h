@@ -45,7 +45,7 @@ struct Execute {  // the caller now owns the record, and must settle it
   std::uint32_t attempt = 0;
   TimestampMs locked_until = 0;
 };
-struct Replay {  // done before; null response: executed, but the answer was too large to keep
+struct Replay {  // done before; null response: executed, the answer was not kept
   std::shared_ptr<const StoredResponse> response;
   std::uint32_t attempt = 0;
   TimestampMs completed_at = 0;
@@ -86,7 +86,7 @@ struct Reserve {
 // --- settle --------------------------------------------------------------------------------------
 
 struct SettleCompleted {
-  std::shared_ptr<const StoredResponse> response;  // null: too large to keep
+  std::shared_ptr<const StoredResponse> response;  // null: not kept
 };
 struct SettleFailed {  // only with proof that nothing was executed
   std::string error;

@@ -20,7 +20,7 @@ int override_of(AnswerCase answer_case, const AnswerStatuses& statuses) {
     case AnswerCase::outcome_unknown:
       return statuses.unknown;
     case AnswerCase::result_expired:
-    case AnswerCase::result_too_large:
+    case AnswerCase::result_not_kept:
       return statuses.expired;
     default:
       return 0;  // the other statuses are not a route's to choose

@@ -31,7 +31,7 @@ enum class AnswerCase {
   in_flight,
   outcome_unknown,
   result_expired,        // past retention
-  result_too_large,      // executed, the answer was not kept
+  result_not_kept,       // executed, the answer was not kept
   result_unreadable,     // stored by a newer version of Oncekey
   store_unavailable,     // 503
   upstream_unreachable,  // 502: nothing was sent, a retry with the same key is safe

@@ -11,7 +11,7 @@ namespace {
 constexpr AnswerCase all_cases[] = {
     AnswerCase::key_missing,        AnswerCase::key_invalid,       AnswerCase::tenant_missing,
     AnswerCase::tenant_refused,     AnswerCase::mismatch,          AnswerCase::in_flight,
-    AnswerCase::outcome_unknown,    AnswerCase::result_expired,    AnswerCase::result_too_large,
+    AnswerCase::outcome_unknown,    AnswerCase::result_expired,    AnswerCase::result_not_kept,
     AnswerCase::result_unreadable,  AnswerCase::store_unavailable, AnswerCase::upstream_unreachable,
     AnswerCase::upstream_failed,    AnswerCase::body_too_large,    AnswerCase::request_invalid,
     AnswerCase::request_timeout,    AnswerCase::header_too_large,  AnswerCase::not_supported,
@@ -61,7 +61,7 @@ TEST(Answer, StatusesAreThoseOfTheProfile) {
                {AnswerCase::in_flight, 409, 409},
                {AnswerCase::outcome_unknown, 409, 409},
                {AnswerCase::result_expired, 410, 410},
-               {AnswerCase::result_too_large, 410, 410},
+               {AnswerCase::result_not_kept, 410, 410},
                {AnswerCase::store_unavailable, 503, 503},
                {AnswerCase::tenant_missing, 401, 401},
                {AnswerCase::tenant_refused, 401, 401},
@@ -81,7 +81,7 @@ TEST(Answer, RouteMayChooseItsStatuses) {
     EXPECT_EQ(answer_status(AnswerCase::in_flight, profile, statuses), 425);
     EXPECT_EQ(answer_status(AnswerCase::outcome_unknown, profile, statuses), 503);
     EXPECT_EQ(answer_status(AnswerCase::result_expired, profile, statuses), 404);
-    EXPECT_EQ(answer_status(AnswerCase::result_too_large, profile, statuses), 404);
+    EXPECT_EQ(answer_status(AnswerCase::result_not_kept, profile, statuses), 404);
     EXPECT_EQ(answer_status(AnswerCase::key_missing, profile, statuses), 400);
   }
   auto with_statuses = context();
@@ -131,7 +131,7 @@ TEST(Answer, EveryStripeErrorIsWhole) {
 
 TEST(Answer, AKeyThatMayHaveRunIsNeverDeclaredFree) {
   for (const auto answer_case : {AnswerCase::in_flight, AnswerCase::outcome_unknown,
-                                 AnswerCase::result_expired, AnswerCase::result_too_large,
+                                 AnswerCase::result_expired, AnswerCase::result_not_kept,
                                  AnswerCase::result_unreadable, AnswerCase::store_unavailable}) {
     EXPECT_FALSE(Body(make_answer(answer_case, context())).truth("/safe_new_key"));
   }

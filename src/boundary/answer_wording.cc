@@ -94,14 +94,14 @@ constexpr Wording result_expired{
         "key only for a new operation.",
 };
 
-constexpr Wording result_too_large{
+constexpr Wording result_not_kept{
     .status = 410,
     .code = "result_expired",
-    .title = "The result of this key was too large to keep",
+    .title = "The result of this key was not kept",
     .detail =
-        "A request with this key was executed, but its answer was too large to be kept for a "
-        "replay. It will not run again. Look the result up in the API itself; use a new key "
-        "only for a new operation.",
+        "A request with this key was executed, but there is no answer to repeat: it was too large "
+        "to be kept, or that it was executed was found out later, without it. It will not run "
+        "again. Look the result up in the API itself; use a new key only for a new operation.",
 };
 
 constexpr Wording result_unreadable{
@@ -305,8 +305,8 @@ const Wording& wording(AnswerCase answer_case) {
       return outcome_unknown;
     case AnswerCase::result_expired:
       return result_expired;
-    case AnswerCase::result_too_large:
-      return result_too_large;
+    case AnswerCase::result_not_kept:
+      return result_not_kept;
     case AnswerCase::result_unreadable:
       return result_unreadable;
     case AnswerCase::store_unavailable:

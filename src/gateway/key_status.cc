@@ -197,7 +197,7 @@ http::Task<void> Lookup::answer_found(bool answer_wanted) {
 
 http::Task<void> Lookup::send_stored() {
   if (!record_.response) {
-    co_await answer(AnswerCase::result_too_large);
+    co_await answer(AnswerCase::result_not_kept);
     co_return;
   }
   ReplayedAnswer stored;

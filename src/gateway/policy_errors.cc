@@ -11,7 +11,7 @@ constexpr AnswerCase all_cases[] = {
     AnswerCase::key_missing,        AnswerCase::key_invalid,
     AnswerCase::mismatch,           AnswerCase::in_flight,
     AnswerCase::outcome_unknown,    AnswerCase::result_expired,
-    AnswerCase::result_too_large,   AnswerCase::result_unreadable,
+    AnswerCase::result_not_kept,    AnswerCase::result_unreadable,
     AnswerCase::store_unavailable,  AnswerCase::upstream_unreachable,
     AnswerCase::upstream_failed,    AnswerCase::tenant_missing,
     AnswerCase::tenant_refused,     AnswerCase::body_too_large,

@@ -409,7 +409,7 @@ http::Task<void> ProtectedRequest::replay(const Replay& stored) {
   context_.metrics.duplicate(id_.scope);
   line_.attempt = stored.attempt;
   if (!stored.response) {
-    co_await answer(Decision::expired, AnswerCase::result_too_large);
+    co_await answer(Decision::expired, AnswerCase::result_not_kept);
     co_return;
   }
   const StoredResponse& response = *stored.response;
