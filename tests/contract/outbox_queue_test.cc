@@ -370,7 +370,7 @@ TEST_P(OutboxQueue, WhatBecameDueSinceTheLastLookIsNotWaitedFor) {
     EXPECT_TRUE(claim().empty());
     queue_->wait(milliseconds(0));
     EXPECT_TRUE(claim().empty());
-    std::this_thread::sleep_for(2 * delay);
+    std::this_thread::sleep_for(2 * delay);  // time is the point
   };
   for (const std::string aggregate : {"", "order 17"}) {
     const auto begun = std::chrono::steady_clock::now();
