@@ -139,7 +139,7 @@ TEST_F(PostgresQueueTest, SecondSleeperIsWokenToo) {
   EXPECT_TRUE(test::eventually([&] {
     return writer_.query(
                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-               " AND query LIKE '%due_at > m.now%' AND state = 'idle'") == "2";
+               " AND query LIKE '%due_at > m.looked_at%' AND state = 'idle'") == "2";
   }));
   enqueue("a");
   EXPECT_LT(first.get(), seconds(30));
