@@ -9,7 +9,6 @@
 
 #include "gateway/config_changes.h"
 #include "gateway/encryption.h"
-#include "gateway/scheduling.h"
 #include "gateway/span_exporter.h"
 #include "gateway/trace.h"
 
@@ -147,10 +146,7 @@ void Service::start() {
   }
   listener_->serve(sets, loops);
   for (auto& worker : workers_) {
-    worker->thread = std::thread([&loop = worker->loop] {
-      take_turns();
-      loop.run();
-    });
+    worker->thread = std::thread([&loop = worker->loop] { loop.run(); });
   }
   start_roles();
 }
