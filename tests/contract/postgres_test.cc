@@ -188,6 +188,21 @@ TEST_F(PostgresInDoubt, CommitThatStaysInDoubtIsWithdrawn) {
   EXPECT_EQ(hold->attempt, 1u);
 }
 
+TEST_F(PostgresInDoubt, ItsOwnSessionsAreDurableAndReadCommittedWhateverTheDatabaseSays) {
+  server_.execute(
+      "ALTER DATABASE oncekey SET synchronous_commit = off;"
+      "ALTER DATABASE oncekey SET default_transaction_isolation = 'serializable'");
+  engine_ = open();
+  execute("a");
+  // The engine's settings are those of its session; this one shows what they would have been.
+  EXPECT_EQ(test::PostgresClient(server_.url()).query("SHOW synchronous_commit"), "off");
+  // A commit with synchronous_commit off would not wait for the missing standby.
+  engine_ = open(500);
+  hold_commits();
+  EXPECT_TRUE(is_unavailable("b"));
+  release_commits();
+}
+
 TEST_F(Postgres, BatchesThatCrossEachOtherAllFinish) {
   constexpr int keys = 200;
   std::atomic<int> executed{0}, unavailable{0};
@@ -226,21 +241,6 @@ TEST_F(Postgres, BatchesThatCrossEachOtherAllFinish) {
   EXPECT_EQ(executed, 10 * keys);
   EXPECT_EQ(unavailable, 0);
   EXPECT_EQ(rows(), std::to_string(10 * keys));
-}
-
-TEST_F(Postgres, ItsOwnSessionsAreDurableAndReadCommittedWhateverTheDatabaseSays) {
-  server_.execute(
-      "ALTER DATABASE oncekey SET synchronous_commit = off;"
-      "ALTER DATABASE oncekey SET default_transaction_isolation = 'serializable'");
-  engine_ = open();
-  execute("a");
-  // The engine's settings are those of its session; this one shows what they would have been.
-  EXPECT_EQ(test::PostgresClient(server_.url()).query("SHOW synchronous_commit"), "off");
-  // A commit with synchronous_commit off would not wait for the missing standby.
-  engine_ = open(500);
-  server_.set("synchronous_standby_names", "nobody");
-  EXPECT_TRUE(is_unavailable("b"));
-  server_.set("synchronous_standby_names", "");
 }
 
 TEST_F(Postgres, FsyncOffIsSaidToBeARisk) {

@@ -207,7 +207,12 @@ void PostgresServer::create_database(const std::string& name, const std::string&
 void PostgresServer::set(const std::string& name, const std::string& value) const {
   PostgresClient client(admin_url("postgres"));
   client.execute("ALTER SYSTEM SET " + name + " = '" + value + "'");
+  const auto loaded = [this] { return query("SELECT pg_conf_load_time()", "postgres"); };
+  const std::string before = loaded();
   client.execute("SELECT pg_reload_conf()");
+  if (!eventually([&] { return loaded() != before; })) {
+    throw std::runtime_error("the server did not read its settings again: " + log());
+  }
 }
 
 void PostgresServer::promote() const {

@@ -52,7 +52,8 @@ class PostgresServer {
 
   void terminate_backends() const;  // every client's, but not the replication's
   void create_database(const std::string& name, const std::string& from = "template0") const;
-  void set(const std::string& name, const std::string& value) const;  // and reloads
+  // Sessions that begin afterwards have it; those that are open take it over by and by.
+  void set(const std::string& name, const std::string& value) const;
 
   void promote() const;
   bool is_standby() const;
