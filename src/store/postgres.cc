@@ -199,8 +199,8 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
     if (in_doubt) leave_in_doubt(open);
     return;
   }
-  if (made->rows() > 0) ++commits_;
   if (made->rows() > 0) {
+    ++commits_;
     const auto first = open.find(static_cast<Fence>(made->integer(0, 0)));
     remember(*made, to_postgres_text(first->second->id.key));
   }
