@@ -13,6 +13,27 @@ namespace {
 // More of one state than this is shown as this many: counting must not cost what serving does.
 constexpr int counted_max = 100'000;
 
+std::string stats_sql() {
+  const std::string counted_at_most = std::to_string(counted_max);
+  const auto counted = [&](int shelf) {
+    return "(SELECT count(*) FROM (SELECT FROM oncekey.records WHERE shelf = " +
+           std::to_string(shelf) + " LIMIT " + counted_at_most + ") AS part)";
+  };
+  const std::string estimated =
+      "(SELECT greatest(reltuples, 0)::bigint FROM pg_class"
+      " WHERE oid = 'oncekey.records'::regclass)";
+  // The newest holds have nearly all that is in progress. Of many records nothing is counted: the
+  // planner's estimate says how many there are.
+  return "SELECT (SELECT count(*) FROM (SELECT DISTINCT w.scope, w.key"
+         "  FROM (SELECT * FROM oncekey.holds ORDER BY lease_until DESC LIMIT 300) AS h,"
+         "  unnest(h.scopes, h.keys) AS w (scope, key)) AS held"
+         "  CROSS JOIN LATERAL (SELECT FROM oncekey.records r WHERE r.scope = held.scope"
+         "  AND r.key = held.key AND r.state = 'in_progress' OFFSET 0) AS open), " +
+         counted(1) + ", " + counted(2) + ", CASE WHEN " + estimated + " > " + counted_at_most +
+         " THEN " + counted_at_most + " ELSE " + counted(0) + " END, " + counted(3) + ", " +
+         estimated;
+}
+
 // Where records that count as `state` by now are found without looking at all of them.
 std::string place_of(State state) {
   switch (state) {
@@ -112,20 +133,7 @@ EngineStats PostgresEngine::stats() const {
   std::lock_guard lock(stats_mutex_);
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
-  auto counted = [](int shelf) {
-    return "(SELECT count(*) FROM (SELECT FROM oncekey.records WHERE shelf = " +
-           std::to_string(shelf) + " LIMIT " + std::to_string(counted_max) + ") AS part)";
-  };
-  // The newest holds have nearly all that is in progress.
-  static const std::string sql =
-      "SELECT (SELECT count(*) FROM (SELECT DISTINCT w.scope, w.key"
-      "  FROM (SELECT * FROM oncekey.holds ORDER BY lease_until DESC LIMIT 300) AS h,"
-      "  unnest(h.scopes, h.keys) AS w (scope, key)) AS held"
-      "  CROSS JOIN LATERAL (SELECT FROM oncekey.records r WHERE r.scope = held.scope"
-      "  AND r.key = held.key AND r.state = 'in_progress' OFFSET 0) AS open), " +
-      counted(1) + ", " + counted(2) + ", " + counted(0) + ", " + counted(3) +
-      ", (SELECT greatest(reltuples, 0)::bigint FROM pg_class"
-      " WHERE oid = 'oncekey.records'::regclass)";
+  static const std::string sql = stats_sql();
   if (auto connection = stats_session_.ready(deadline)) {
     auto rows = (*connection)->call("oncekey_stats", sql, {}, deadline);
     if (rows) {
@@ -133,7 +141,6 @@ EngineStats PostgresEngine::stats() const {
       last_stats_.in_progress = count(0);
       last_stats_.failed_retryable = count(1);
       last_stats_.unknown = count(2);
-      // Beyond what is counted, the planner's estimate is all there is.
       const std::uint64_t ordinary = count(3) - std::min(count(3), count(0));
       const bool estimated = count(3) >= counted_max && count(5) > count(3);
       last_stats_.settled_estimate = (estimated ? count(5) : ordinary) + count(4);

@@ -91,7 +91,11 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
       " set_config('enable_hashjoin', 'off', false),"
       " set_config('enable_mergejoin', 'off', false),"
       " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit')"
-      "   IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false);"
+      "   IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false),"
+      // What a session displaces from the server's memory goes to disk at once. Otherwise the
+      // system gathers it for half a minute, and every commit waits while it is written.
+      " set_config('backend_flush_after', CASE current_setting('backend_flush_after')"
+      "   WHEN '0' THEN '256kB' ELSE current_setting('backend_flush_after') END, false);"
       "SELECT pid || ' ' || extract(epoch FROM backend_start)"
       " FROM pg_stat_activity WHERE pid = pg_backend_pid()";
   auto result = connection.run(sql, deadline);

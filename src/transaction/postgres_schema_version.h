@@ -4,6 +4,6 @@
 
 namespace oncekey::transaction {
 
-inline constexpr int postgres_schema_version = 8;
+inline constexpr int postgres_schema_version = 9;
 
 }  // namespace oncekey::transaction

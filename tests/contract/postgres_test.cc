@@ -243,6 +243,28 @@ TEST_F(Postgres, BatchesThatCrossEachOtherAllFinish) {
   EXPECT_EQ(rows(), std::to_string(10 * keys));
 }
 
+TEST_F(Postgres, WhatASessionDisplacesIsWrittenAtOnceUnlessTheServerSaysHowMuch) {
+  const auto flushed_after = [&] {
+    PostgresSession session(server_.url(), 10'000);
+    const auto connection = session.ready(soon());
+    if (!connection) throw std::runtime_error(connection.error().message);
+    return std::string((*connection)->run("SHOW backend_flush_after", soon())->bytes(0, 0));
+  };
+  EXPECT_EQ(flushed_after(), "256kB");
+  server_.execute("ALTER DATABASE oncekey SET backend_flush_after = '1MB'");
+  EXPECT_EQ(flushed_after(), "1MB");
+}
+
+TEST_F(Postgres, ManyRecordsAreEstimatedAndNotCounted) {
+  execute("a");
+  const auto settled = [&] { return engine_->stats().settled_estimate; };
+  EXPECT_EQ(settled(), 0u);
+  server_.query(
+      "UPDATE pg_class SET reltuples = 5000000 WHERE oid = 'oncekey.records'::regclass"
+      " RETURNING 1");
+  EXPECT_EQ(settled(), 5'000'000u);
+}
+
 TEST_F(Postgres, FsyncOffIsSaidToBeARisk) {
   EXPECT_FALSE(engine_->info().at_risk);
   server_.set("fsync", "off");
