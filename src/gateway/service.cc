@@ -9,6 +9,7 @@
 
 #include "gateway/config_changes.h"
 #include "gateway/encryption.h"
+#include "gateway/scheduling.h"
 #include "gateway/span_exporter.h"
 #include "gateway/trace.h"
 
@@ -146,7 +147,10 @@ void Service::start() {
   }
   listener_->serve(sets, loops);
   for (auto& worker : workers_) {
-    worker->thread = std::thread([&loop = worker->loop] { loop.run(); });
+    worker->thread = std::thread([&loop = worker->loop, shared = engine_info().shared] {
+      if (shared) take_turns();
+      loop.run();
+    });
   }
   start_roles();
 }

@@ -1,9 +1,11 @@
 // Several gateways on one store behave as one (SPEC D7; Q 5, 9, 13, 15).
 #include "e2e/shared_store.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 
+#include <filesystem>
 #include <future>
 
 namespace oncekey::test {
@@ -190,6 +192,20 @@ TEST_P(SharedStore, ClocksThatAreHoursApartChangeNothing) {
     return other_->send(order(key_b)).header("Idempotency-Replayed").empty();
   })) << "the slow clock keeps the answer for another hour";
   EXPECT_EQ(arrivals(key_b), 2u);
+}
+
+// docs/decisions/0007-taking-turns.md
+TEST_P(SharedStore, ThreadsThatServeConnectionsTakeTurnsAndNoOthers) {
+  gateway_ = node(fresh_store(GetParam()), "threads = 3\n");
+  const std::string tasks = "/proc/" + std::to_string(gateway_->process().pid()) + "/task";
+  EXPECT_TRUE(eventually([&] {
+    std::size_t taking_turns = 0;
+    for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+      const pid_t thread = std::stoi(task.path().filename().string());
+      if (::sched_getscheduler(thread) == SCHED_BATCH) ++taking_turns;
+    }
+    return taking_turns == 3;
+  }));
 }
 
 }  // namespace
