@@ -126,10 +126,15 @@ dev_fuzz() {
   [[ $seconds =~ ^[1-9][0-9]*$ ]] || usage_error "--seconds takes a whole number above 0, not '$seconds'"
   need build libraries tests examples fuzz
   configure build-fuzz -DONCEKEY_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++-14
-  ((${#names[@]})) || mapfile -t names < <(targets_like build-fuzz '[a-z_]+_fuzz|fuzz_[a-z_]+')
-  ((${#names[@]})) || die "build-fuzz has no fuzzers"
+  local known name
+  mapfile -t known < <(targets_like build-fuzz '[a-z_]+_fuzz|fuzz_[a-z_]+')
+  ((${#known[@]})) || die "build-fuzz has no fuzzers"
+  ((${#names[@]})) || names=("${known[@]}")
+  for name in "${names[@]}"; do
+    [[ " ${known[*]} " == *" $name "* ]] || usage_error "there is no fuzzer '$name'; there are ${known[*]}"
+  done
   compile build-fuzz "${names[@]}"
-  local name failed=()
+  local failed=()
   for name in "${names[@]}"; do
     fuzz_one "$name" "$seconds" || failed+=("$name")
   done
