@@ -224,7 +224,11 @@ void Service::start_reconciler() {
 }
 
 void Service::stop_roles() {
-  webhooks_.reset();
+  {
+    std::unique_ptr<WebhookPort> webhooks;  // ends without the lock: it waits for its own thread
+    std::lock_guard lock(roles_mutex_);
+    webhooks = std::move(webhooks_);
+  }
   if (prober_) prober_->stop();  // or the role would wait for an upstream that does not answer
   certificates_.reset();
   sweeper_.reset();
@@ -373,7 +377,10 @@ std::string Service::metrics_text() {
     if (reconciler_) figures.operator_queue = reconciler_->operator_queue();
   }
   std::string text = metrics_.text(figures, stats_);
-  if (webhooks_) webhooks_->append_metrics(text);
+  {
+    std::lock_guard lock(roles_mutex_);
+    if (webhooks_) webhooks_->append_metrics(text);
+  }
   if (reloader_) reloader_->append_metrics(text);
   if (log_.spans()) log_.spans()->append_metrics(text);
   return text;

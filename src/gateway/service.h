@@ -134,8 +134,9 @@ class Service {
   std::unique_ptr<recovery::Role> reconciling_;
   std::unique_ptr<WebhookPort> webhooks_;  // null: none are received
   std::atomic<bool> draining_{false};
-  std::mutex reload_mutex_;         // generations_, while they change
-  mutable std::mutex roles_mutex_;  // reconciler_, which a reload may start
+  std::mutex reload_mutex_;  // generations_, while they change
+  // reconciler_, which a reload may start; webhooks_, which end while figures are still asked for
+  mutable std::mutex roles_mutex_;
   std::unique_ptr<Reloader> reloader_;
   EngineStats last_stats_;  // what the store said when it was last asked for its figures
 };
