@@ -15,6 +15,11 @@ using Failed = std::optional<PostgresError>;
 constexpr int server_version_min = 130000;  // has gen_random_uuid()
 constexpr int connections_left_min = 16;    // enough for one gateway
 constexpr DurationMs clock_difference_max_ms = 5'000;
+constexpr long long dead_rows_min = 100'000;  // fewer are of no interest
+
+long long number(const PostgresResult& rows, int column) {
+  return std::stoll(std::string(rows.bytes(0, column)));
+}
 
 Fact version_fact(int version) {
   const std::string value =
@@ -63,6 +68,39 @@ FROM (
   FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname = 'oncekey'
   WHERE NOT has_function_privilege(p.oid, 'EXECUTE')
 ) missing)";
+
+// Autovacuum makes the room of reaped rows usable again. When it cannot keep up, nothing fails: the
+// table grows until the disk is full.
+Fact vacuum_fact(bool autovacuum, long long dead_rows, long long live_rows) {
+  Fact fact{Grade::good, "autovacuum",
+            (autovacuum ? "on, " : "off, ") + std::to_string(dead_rows) + " dead rows beside " +
+                std::to_string(live_rows) + " live ones",
+            "The room of reaped keys is used again."};
+  if (!autovacuum) {
+    fact.grade = Grade::warning;
+    fact.meaning = "The room of reaped keys is not used again: the table grows without end.";
+  } else if (dead_rows >= dead_rows_min && dead_rows > live_rows) {
+    fact.grade = Grade::warning;
+    fact.meaning =
+        "It does not keep up with what is reaped, and the table grows: give it more "
+        "(docs/stores.md, Maintenance), and look for transactions that have been open for long.";
+  }
+  return fact;
+}
+
+Failed add_vacuum(PostgresConnection& connection, Deadline deadline, Facts& facts) {
+  auto row = connection.run(
+      "SELECT current_setting('autovacuum') = 'on'"
+      "       AND coalesce('autovacuum_enabled=false' <> ALL (c.reloptions), true),"
+      "       s.n_dead_tup, s.n_live_tup"
+      " FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid"
+      " WHERE s.schemaname = 'oncekey' AND s.relname = 'records'",
+      deadline);
+  if (!row) return row.error();
+  if (row->rows() == 0) return {};
+  facts.push_back(vacuum_fact(row->bytes(0, 0) == "t", number(*row, 1), number(*row, 2)));
+  return {};
+}
 
 // Before the first migration there is nothing else to have privileges on.
 Failed add_right_to_create(PostgresConnection& connection, Deadline deadline, Facts& facts) {
@@ -175,7 +213,6 @@ Failed add_settings(PostgresConnection& connection, Deadline deadline, Facts& fa
   auto row = connection.run(settings_query, deadline);
   const DurationMs after = wall_ms();
   if (!row) return row.error();
-  auto number = [&](int column) { return std::stoll(std::string(row->bytes(0, column))); };
   facts.push_back(on_off("fsync", row->bytes(0, 0), "A commit is on disk when it is answered.",
                          "A power cut or a crash of the machine can lose acknowledged records, or "
                          "the whole database."));
@@ -184,9 +221,9 @@ Failed add_settings(PostgresConnection& connection, Deadline deadline, Facts& fa
                          "A power cut can leave half-written pages, unless the file system "
                          "prevents them."));
   facts.push_back(synchronous_commit_fact(row->bytes(0, 2)));
-  facts.push_back(standby_fact(row->bytes(0, 3), static_cast<int>(number(4))));
-  facts.push_back(connections_fact(static_cast<int>(number(5))));
-  facts.push_back(clock_fact(number(7) - (before + after) / 2));
+  facts.push_back(standby_fact(row->bytes(0, 3), static_cast<int>(number(*row, 4))));
+  facts.push_back(connections_fact(static_cast<int>(number(*row, 5))));
+  facts.push_back(clock_fact(number(*row, 7) - (before + after) / 2));
   facts.push_back(isolation_fact(row->bytes(0, 6)));
   return {};
 }
@@ -208,6 +245,7 @@ Result<Facts, std::string> postgres_facts(const std::string& url, Deadline deadl
                                : add_privileges(connection, deadline, facts);
   if (failed) return failed->message;
   if (auto broken = add_settings(connection, deadline, facts)) return broken->message;
+  if (auto broken = add_vacuum(connection, deadline, facts)) return broken->message;
   return facts;
 }
 

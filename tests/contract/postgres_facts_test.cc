@@ -48,6 +48,30 @@ TEST(PostgresFactsTest, StandbysDecideWhatAFailoverLoses) {
   EXPECT_EQ(role.value, "standby");
 }
 
+TEST(PostgresFactsTest, AutovacuumThatIsOffOrDoesNotKeepUpIsWarnedAbout) {
+  const std::string url = fresh_clocked_database();
+  EXPECT_EQ(fact_of(url, "autovacuum").grade, Grade::good);
+  test::PostgresClient client(url);
+  client.execute(
+      "ALTER TABLE oncekey.records SET (autovacuum_vacuum_threshold = 2000000000);"
+      "INSERT INTO oncekey.records (created_at, due_at, shelf_until, fence, retention_ms,"
+      " tombstone_ms, state, attempt, scope, key, fingerprint, method, path, owner)"
+      " SELECT now(), now(), now(), i, 1, 0, 'in_progress', 1, 's', i::text,"
+      " decode(repeat('00', 33), 'hex'), 'POST', '/', 'o' FROM generate_series(1, 100000) i");
+  client.execute("DELETE FROM oncekey.records WHERE key <> '1'");
+  client.execute("SELECT pg_stat_force_next_flush()");
+  EXPECT_EQ(fact_of(url, "autovacuum").grade, Grade::good) << "99,999 are nothing to worry about";
+  client.execute("DELETE FROM oncekey.records");
+  client.execute("SELECT pg_stat_force_next_flush()");
+  const Fact behind = fact_of(url, "autovacuum");
+  EXPECT_EQ(behind.grade, Grade::warning);
+  EXPECT_EQ(behind.value, "on, 100000 dead rows beside 0 live ones");
+  client.execute("VACUUM oncekey.records");
+  EXPECT_EQ(fact_of(url, "autovacuum").grade, Grade::good);
+  client.execute("ALTER TABLE oncekey.records SET (autovacuum_enabled = false)");
+  EXPECT_EQ(fact_of(url, "autovacuum").grade, Grade::warning);
+}
+
 TEST(PostgresFactsTest, AlteredOrNewerSchemaIsAnError) {
   const std::string url = fresh_clocked_database();
   EXPECT_EQ(fact_of(url, "schema version").grade, Grade::good);

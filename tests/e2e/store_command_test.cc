@@ -75,7 +75,8 @@ TEST_F(StoreCommandTest, CheckPrintsFactsAboutTheServer) {
   for (const char* fact :
        {"good     server version: 15", "good     role: primary", "good     privileges: complete",
         "good     fsync: on", "good     synchronous_commit: on", "good     connections left: ",
-        "good     clock difference: ", "default isolation: read committed"}) {
+        "good     clock difference: ", "default isolation: read committed",
+        "good     autovacuum: on, "}) {
     EXPECT_TRUE(text.says(fact)) << fact << " is not in\n" << text.output;
   }
   const Ran json = run({"check", "--store", url_, "--json"});
