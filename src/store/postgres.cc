@@ -6,6 +6,7 @@
 
 #include "boundary/decide.h"
 #include "boundary/execution.h"
+#include "store/postgres_complete_sql.h"
 #include "store/postgres_look_sql.h"
 #include "store/postgres_reserve_sql.h"
 #include "store/postgres_rows.h"
@@ -283,10 +284,10 @@ void PostgresEngine::settle_all(const std::vector<Operation*>& operations, Deadl
     }
     rows.add_place(places[i]);
   }
-  static const std::string sql(settle_sql);
-  PostgresParameters parameters;
-  rows.append_to(parameters);
-  auto done = call("oncekey_settle", sql, parameters, deadline);
+  static const std::string settle_statement(settle_sql), complete_statement(complete_sql);
+  auto done = rows.only_completes()
+                  ? call("oncekey_complete", complete_statement, rows.to_complete(), deadline)
+                  : call("oncekey_settle", settle_statement, rows.to_settle(), deadline);
   if (!done && operations.size() > 1 && waited_for_a_lock(done.error())) {
     for (Operation* const operation : operations) settle_all({operation}, deadline);
     return;

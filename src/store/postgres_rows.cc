@@ -19,6 +19,7 @@ void SettleRows::add(const RecordId& id, Fence fence) {
 
 void SettleRows::add(const Settle& settle) {
   add(settle.id, settle.fence);
+  if (!std::holds_alternative<SettleCompleted>(settle.verdict)) only_completes_ = false;
   states_.text(state_name(settle.verdict));
   errors_.text(error_of(settle.verdict));
   delays_.big(delay_of(settle.verdict));
@@ -35,6 +36,7 @@ void SettleRows::add(const Settle& settle) {
 
 void SettleRows::add(const Heartbeat& heartbeat) {
   add(heartbeat.id, heartbeat.fence);
+  only_completes_ = false;
   states_.text("in_progress");
   errors_.text("");
   delays_.big(heartbeat.lease_ms);
@@ -46,22 +48,38 @@ void SettleRows::add_place(const std::optional<PostgresPlace>& place) {
     places_.bytes(*place);
   } else {
     places_.null();
+    only_completes_ = false;
   }
 }
 
-void SettleRows::append_to(PostgresParameters& parameters) const {
+PostgresParameters SettleRows::to_complete() const {
+  PostgresParameters parameters;
+  parameters.array(keys_, Element::text);
+  parameters.array(fences_, Element::int8);
+  append_answers(parameters);
+  parameters.array(places_, Element::tid);
+  return parameters;
+}
+
+PostgresParameters SettleRows::to_settle() const {
+  PostgresParameters parameters;
   parameters.array(scopes_, Element::text);
   parameters.array(keys_, Element::text);
   parameters.array(fences_, Element::int8);
   parameters.array(states_, Element::text);
   parameters.array(errors_, Element::text);
   parameters.array(delays_, Element::int8);
+  append_answers(parameters);
+  parameters.array(places_, Element::tid);
+  return parameters;
+}
+
+void SettleRows::append_answers(PostgresParameters& parameters) const {
   parameters.array(statuses_, Element::int4);
   parameters.array(schemas_, Element::int2);
   parameters.array(encodings_, Element::int2);
   parameters.array(headers_, Element::text);
   parameters.array(bodies_, Element::bytea);
-  parameters.array(places_, Element::tid);
 }
 
 }  // namespace oncekey::store

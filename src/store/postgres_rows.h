@@ -1,5 +1,5 @@
-// A batch of settlements as parameters of postgres_settle.sql; transaction/postgres_reserve_rows.h
-// is the counterpart for reservations.
+// A batch of settlements as parameters of postgres_settle.sql or postgres_complete.sql;
+// transaction/postgres_reserve_rows.h is the counterpart for reservations.
 #pragma once
 
 #include <optional>
@@ -41,21 +41,25 @@ struct PostgresHold {
 
 using PostgresReservations = OwnReservations<PostgresPlace, PostgresHold>;
 
-// Parameters of postgres_settle.sql.
 class SettleRows {
  public:
   void add(const Settle& settle);
   void add(const Heartbeat& heartbeat);
   // Of the row that was added last.
   void add_place(const std::optional<PostgresPlace>& place);
-  void append_to(PostgresParameters& parameters) const;
-  std::size_t size() const { return scopes_.size(); }
+
+  // All are completed and the place of each is known, so that postgres_complete.sql can do it.
+  bool only_completes() const { return only_completes_; }
+  PostgresParameters to_complete() const;  // of postgres_complete.sql
+  PostgresParameters to_settle() const;    // of postgres_settle.sql
 
  private:
   void add(const RecordId& id, Fence fence);
+  void append_answers(PostgresParameters& parameters) const;
 
   PostgresParameters::Array scopes_, keys_, fences_, states_, errors_, delays_, statuses_, schemas_,
       encodings_, headers_, bodies_, places_;
+  bool only_completes_ = true;
 };
 
 }  // namespace oncekey::store

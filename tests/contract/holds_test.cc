@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "contract.h"
+#include "store/postgres_complete_sql.h"
 #include "store/postgres_drop_holds_sql.h"
 #include "store/postgres_settle_sql.h"
 #include "support/redis_client.h"
@@ -161,6 +162,25 @@ TEST_F(Places, RowsThatMovedAreFoundByTheirKeys) {
             "bb,cc");
 }
 
+// A batch that only completes has a statement of its own, which must do the same.
+TEST_F(Places, CompletedInAMixedBatchAndAmongItsKindLeaveTheSameRecord) {
+  const Fence alone = reserve("alone");
+  const Fence mixed = reserve("mixed");
+  const Fence extended = reserve("extended");
+  apply_to(*engine_, settle_of("alone", alone, answered("x")), 0);
+  Operation completed(settle_of("mixed", mixed, answered("x")));
+  Operation heartbeat(Heartbeat{settle_of("extended", extended, {}).id, extended, lease_ms});
+  const std::vector<Operation*> batch{&completed, &heartbeat};
+  engine_->apply(batch, 0);
+  ASSERT_TRUE(std::holds_alternative<Settled>(std::get<Settle>(completed).outcome));
+  ASSERT_TRUE(std::holds_alternative<Settled>(std::get<Heartbeat>(heartbeat).outcome));
+  EXPECT_EQ(
+      query("SELECT count(*) || ' records of ' || count(DISTINCT to_jsonb(r) - 'key' - 'fence')"
+            " || ' kind' FROM oncekey.records r WHERE state = 'completed'"),
+      "2 records of 1 kind")
+      << query("SELECT string_agg(to_jsonb(r)::text, E'\n') FROM oncekey.records r");
+}
+
 TEST_F(Places, ForeignHoldInTheSamePlaceIsLeftAlone) {
   const Fence a = reserve("a");
   apply_to(*engine_, settle_of("a", a, answered()), 0);
@@ -191,6 +211,12 @@ TEST_F(Places, PlansGoToThePlaceAndDoNotSearch) {
   const std::size_t search = settle.find("Index Scan");  // for those whose place is not known
   EXPECT_LT(settle.find("SubPlan"), search + 100) << settle;
   EXPECT_EQ(settle.find("Index Scan", search + 1), std::string::npos) << settle;
+  client.execute("PREPARE complete AS " + std::string(complete_sql));
+  const std::string complete = client.query(
+      "EXPLAIN (FORMAT JSON) EXECUTE complete('{k}', '{1}', '{201}', '{1}', '{0}', '{\"{}\"}', "
+      "'{x}', '{\"(0,1)\"}')");
+  EXPECT_NE(complete.find("(ctid = w.place)"), std::string::npos) << complete;
+  EXPECT_EQ(complete.find("Index Scan"), std::string::npos) << complete;
   const std::string drop = client.query(
       "EXPLAIN (FORMAT JSON) EXECUTE drop_holds('{\"(0,1)\"}', '{2000-01-01}', '{k}')");
   EXPECT_NE(drop.find("(ctid = w.place)"), std::string::npos) << drop;
