@@ -1,6 +1,5 @@
 #include "transaction/postgres_text.h"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace oncekey::transaction {
@@ -33,12 +32,6 @@ std::size_t character_length(std::string_view text, std::size_t i) {
   return 0;
 }
 
-// Stands for itself: what nearly all texts are.
-bool is_plain(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return c > 0 && c < 0x7f && c != '\\'; });
-}
-
 std::uint32_t number_at(std::string_view bytes, std::size_t at) {
   std::uint32_t number = 0;
   for (std::size_t i = 0; i < 4; ++i) number = number << 8 | byte_at(bytes, at + i);
@@ -48,7 +41,6 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
 }  // namespace
 
 std::string to_postgres_text(std::string_view bytes) {
-  if (is_plain(bytes)) return std::string(bytes);
   std::string text;
   text.reserve(bytes.size());
   for (std::size_t i = 0; i < bytes.size();) {

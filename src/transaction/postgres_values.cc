@@ -13,12 +13,10 @@ constexpr std::int64_t epoch_difference_ms = 946'684'800'000;
 
 template <class Number>
 void append_big_endian(std::string& out, Number number) {
-  const auto bits = static_cast<std::uint64_t>(number);
-  std::array<char, sizeof(Number)> bytes;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<char>(bits >> 8 * (bytes.size() - 1 - i));
+  auto bits = static_cast<std::uint64_t>(number);
+  for (int shift = 8 * (static_cast<int>(sizeof(Number)) - 1); shift >= 0; shift -= 8) {
+    out.push_back(static_cast<char>(bits >> shift & 0xff));
   }
-  out.append(bytes.data(), bytes.size());
 }
 
 std::int64_t read_big_endian(std::string_view bytes) {
