@@ -53,7 +53,9 @@ TEST(PostgresFactsTest, AutovacuumThatIsOffOrDoesNotKeepUpIsWarnedAbout) {
   EXPECT_EQ(fact_of(url, "autovacuum").grade, Grade::good);
   test::PostgresClient client(url);
   client.execute(
-      "ALTER TABLE oncekey.records SET (autovacuum_vacuum_threshold = 2000000000);"
+      // On, but with nothing that it would do here by itself.
+      "ALTER TABLE oncekey.records SET (autovacuum_vacuum_threshold = 2000000000,"
+      " autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_threshold = 2000000000);"
       "INSERT INTO oncekey.records (created_at, due_at, shelf_until, fence, retention_ms,"
       " tombstone_ms, state, attempt, scope, key, fingerprint, method, path, owner)"
       " SELECT now(), now(), now(), i, 1, 0, 'in_progress', 1, 's', i::text,"
