@@ -188,6 +188,9 @@ struct EngineStats {
   std::uint64_t statements = 0;        // sent to the store's server, by this engine
   std::uint64_t cache_hits = 0;  // tiered, all lanes: replays that did not ask the deciding store
   std::uint64_t cache_failures = 0;  // tiered, all lanes: batches that the cache did not answer
+  // Row versions that are of no use any more and whose room is not used again yet, where the
+  // server has such.
+  std::optional<std::uint64_t> dead_rows;
 };
 
 struct EngineCounts {

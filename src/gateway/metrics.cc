@@ -254,6 +254,11 @@ std::string Metrics::text(const StoreFigures& store, const http::ServerStats& se
   gauge("oncekey_records_unknown", "Records whose outcome must be determined", engine.unknown);
   gauge("oncekey_records_settled", "Completed records, as far as the store can tell cheaply",
         engine.settled_estimate);
+  if (engine.dead_rows) {
+    gauge("oncekey_store_dead_rows",
+          "Rows of settled and reaped records whose room autovacuum has yet to give back",
+          *engine.dead_rows);
+  }
   gauge("oncekey_connections_open", "Client connections", server.connections_open);
   gauge("oncekey_exchanges_running", "Requests being worked on", server.exchanges_running);
   total("oncekey_connections_accepted_total", "Client connections accepted",

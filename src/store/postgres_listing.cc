@@ -31,7 +31,7 @@ std::string stats_sql() {
          "  AND r.key = held.key AND r.state = 'in_progress' OFFSET 0) AS open), " +
          counted(1) + ", " + counted(2) + ", CASE WHEN " + estimated + " > " + counted_at_most +
          " THEN " + counted_at_most + " ELSE " + counted(0) + " END, " + counted(3) + ", " +
-         estimated;
+         estimated + ", pg_stat_get_dead_tuples('oncekey.records'::regclass)";
 }
 
 // Where records that count as `state` by now are found without looking at all of them.
@@ -144,6 +144,7 @@ EngineStats PostgresEngine::stats() const {
       const std::uint64_t ordinary = count(3) - std::min(count(3), count(0));
       const bool estimated = count(3) >= counted_max && count(5) > count(3);
       last_stats_.settled_estimate = (estimated ? count(5) : ordinary) + count(4);
+      last_stats_.dead_rows = count(6);
     } else {
       stats_session_.drop();
     }

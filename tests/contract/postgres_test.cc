@@ -264,6 +264,17 @@ TEST_F(Postgres, ManyRecordsAreEstimatedAndNotCounted) {
   EXPECT_EQ(settled(), 5'000'000u);
 }
 
+TEST_F(Postgres, DeadRowsAreCountedUntilTheirRoomIsGivenBack) {
+  server_.execute("ALTER TABLE oncekey.records SET (autovacuum_enabled = false)");
+  execute("a");
+  const auto dead = [&] { return engine_->stats().dead_rows; };
+  EXPECT_EQ(dead(), 0u);
+  server_.execute("UPDATE oncekey.records SET owner = owner; SELECT pg_stat_force_next_flush()");
+  EXPECT_EQ(dead(), 1u);
+  server_.execute("VACUUM oncekey.records");
+  EXPECT_EQ(dead(), 0u);
+}
+
 TEST_F(Postgres, FsyncOffIsSaidToBeARisk) {
   EXPECT_FALSE(engine_->info().at_risk);
   server_.set("fsync", "off");
