@@ -137,6 +137,7 @@ int run_serve(const ServeOptions& options) {
   store::OpenOptions store_options;
   store_options.clock = gateway::wall_now_ms;
   store_options.timeout_ms = gateway::batch_timeout_ms(config);
+  store_options.replay_trust_ms = config.replay_trust_ms;
   gateway::SecretSources sources;
   sources.file = config.secret_file;
   if (const char* secret = std::getenv("ONCEKEY_SECRET")) sources.environment = secret;

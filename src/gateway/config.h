@@ -167,6 +167,7 @@ struct Config {
   bool trust_forwarded = false;                         // keep those the client sent
   UpgradeUse upgrade = UpgradeUse::refuse;
   std::size_t replay_cache_bytes = 32 << 20;
+  DurationMs replay_trust_ms = 60'000;  // caches ask the store again after this
   LogFormat log_format = LogFormat::json;
   LogLevel log_level = LogLevel::info;
   TracesConfig traces;

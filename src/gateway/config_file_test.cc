@@ -118,6 +118,7 @@ forwarded = false
 trust_forwarded = true
 upgrade = "pass"
 replay_cache = "1GiB"
+replay_trust = "5s"
 log = { level = "debug", format = "text" }
 tenant = { from = "api_key", api_key_header = "X-Api-Key", api_key_allow_jwt = true }
 limits = { header_block = "16KiB", header_count = 50, connections = 7, upstream_connections_idle = 9 }
@@ -138,6 +139,7 @@ replay_headers = ["Location", "X-Thing"]
   EXPECT_TRUE(config.trust_forwarded);
   EXPECT_EQ(config.upgrade, UpgradeUse::pass);
   EXPECT_EQ(config.replay_cache_bytes, 1u << 30);
+  EXPECT_EQ(config.replay_trust_ms, 5'000);
   EXPECT_EQ(config.log_level, LogLevel::debug);
   EXPECT_EQ(config.log_format, LogFormat::text);
   EXPECT_EQ(config.tenant.from, TenantFrom::api_key);

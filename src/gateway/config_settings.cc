@@ -88,6 +88,7 @@ std::vector<Setting<Config>> make_gateway_settings() {
       boolean_setting<C>("trust_forwarded", AT(trust_forwarded)),
       choice_setting<C, UpgradeUse>("upgrade", AT(upgrade), upgrade_names),
       size_setting<C>("replay_cache", AT(replay_cache_bytes), 0, 64 * gib),
+      duration_setting<C>("replay_trust", AT(replay_trust_ms), 0, day),
       choice_setting<C, LogLevel>("log.level", AT(log_level), log_level_names),
       choice_setting<C, LogFormat>("log.format", AT(log_format), log_format_names),
       text_setting<C>("traces.otlp", AT(traces.otlp), check_collector),

@@ -16,7 +16,8 @@ std::string name_of(const RecordId& id) {
 
 }  // namespace
 
-ReplayCache::ReplayCache(std::size_t bytes_max) : shard_bytes_max_(bytes_max / shard_count) {}
+ReplayCache::ReplayCache(std::size_t bytes_max, DurationMs trust_ms)
+    : shard_bytes_max_(bytes_max / shard_count), trust_ms_(trust_ms) {}
 
 ReplayCache::Shard& ReplayCache::shard_of(const std::string& name) {
   return shards_[std::hash<std::string>()(name) % shard_count];
@@ -73,7 +74,7 @@ void ReplayCache::insert(const RecordId& id, Entry entry, http::SteadyMs asked_a
     erase(shard, std::prev(shard.slots.end()));
   }
   shard.slots.push_front(
-      Slot{std::move(name), std::move(entry), bytes, until, asked_at + trusted_ms});
+      Slot{std::move(name), std::move(entry), bytes, until, asked_at + trust_ms_});
   shard.by_name.emplace(shard.slots.front().name, shard.slots.begin());
   shard.bytes += bytes;
 }

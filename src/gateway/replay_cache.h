@@ -2,7 +2,7 @@
 // recently replayed ones, bounded by bytes. Used by all threads.
 //
 // An operator may evict a record, perhaps on another node. So the store is asked again from time to
-// time, and an evicted answer is not replayed for longer than `trusted_ms`.
+// time, and an evicted answer is not replayed for longer than an entry is trusted.
 #pragma once
 
 #include <array>
@@ -22,10 +22,8 @@ namespace oncekey::gateway {
 
 class ReplayCache {
  public:
-  // How long an entry is served without asking the store.
-  static constexpr http::SteadyMs trusted_ms = 60'000;
-
-  explicit ReplayCache(std::size_t bytes_max);  // 0 switches it off
+  // `trust_ms`: how long an entry is served without asking the store. No bytes switch it off.
+  ReplayCache(std::size_t bytes_max, DurationMs trust_ms);
 
   struct Entry {
     Fingerprint fingerprint;
@@ -63,6 +61,7 @@ class ReplayCache {
   static void erase(Shard& shard, std::list<Slot>::iterator slot);
 
   std::size_t shard_bytes_max_;
+  DurationMs trust_ms_;
   std::array<Shard, shard_count> shards_;
 };
 

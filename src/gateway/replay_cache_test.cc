@@ -10,6 +10,7 @@ namespace oncekey::gateway {
 namespace {
 
 constexpr std::size_t kilobyte = 1 << 10;
+constexpr DurationMs trust_ms = 60'000;
 
 Fingerprint fingerprint(std::uint8_t byte) {
   Fingerprint print;
@@ -33,7 +34,7 @@ std::size_t count_found(ReplayCache& cache, int keys) {
 }
 
 TEST(ReplayCache, GivesBackWhatWasInserted) {
-  ReplayCache cache(1'024 * kilobyte);
+  ReplayCache cache(1'024 * kilobyte, trust_ms);
   cache.insert({"tenant", "key"}, entry("body"), 0);
   const auto found = cache.find({"tenant", "key"}, 999);
   ASSERT_TRUE(found);
@@ -44,7 +45,7 @@ TEST(ReplayCache, GivesBackWhatWasInserted) {
 }
 
 TEST(ReplayCache, LaterInsertReplacesTheEarlier) {
-  ReplayCache cache(1'024 * kilobyte);
+  ReplayCache cache(1'024 * kilobyte, trust_ms);
   cache.insert({"t", "k"}, entry("one"), 0);
   cache.insert({"t", "k"}, entry("two"), 0);
   EXPECT_EQ(cache.find({"t", "k"}, 0)->replay.response->body, "two");
@@ -53,7 +54,7 @@ TEST(ReplayCache, LaterInsertReplacesTheEarlier) {
 }
 
 TEST(ReplayCache, OtherTenantsAndOtherSplitsOfTheNameAreNotFound) {
-  ReplayCache cache(1'024 * kilobyte);
+  ReplayCache cache(1'024 * kilobyte, trust_ms);
   cache.insert({"ab", "c"}, entry("secret"), 0);
   for (const RecordId& id : {RecordId{"a", "bc"}, RecordId{"abc", ""}, RecordId{"", "abc"},
                              RecordId{"ab", "C"}, RecordId{"x", "c"}, RecordId{"2:ab", "c"}}) {
@@ -62,19 +63,18 @@ TEST(ReplayCache, OtherTenantsAndOtherSplitsOfTheNameAreNotFound) {
 }
 
 TEST(ReplayCache, TheStoreIsAskedAgainFromTimeToTime) {
-  ReplayCache cache(1'024 * kilobyte);
-  constexpr http::SteadyMs trusted_ms = ReplayCache::trusted_ms;
-  cache.insert({"t", "k"}, entry("body", 10 * trusted_ms), 5);
-  EXPECT_TRUE(cache.find({"t", "k"}, 5 + trusted_ms - 1));
-  EXPECT_FALSE(cache.find({"t", "k"}, 5 + trusted_ms));
-  EXPECT_EQ(cache.find_old({"t", "k"}, 5 + trusted_ms)->replay.response->body, "body");
-  cache.insert({"t", "k"}, entry("body", 10 * trusted_ms), 5 + trusted_ms);
-  EXPECT_TRUE(cache.find({"t", "k"}, 5 + trusted_ms));
-  EXPECT_FALSE(cache.find_old({"t", "k"}, 20 * trusted_ms));
+  ReplayCache cache(1'024 * kilobyte, trust_ms);
+  cache.insert({"t", "k"}, entry("body", 10 * trust_ms), 5);
+  EXPECT_TRUE(cache.find({"t", "k"}, 5 + trust_ms - 1));
+  EXPECT_FALSE(cache.find({"t", "k"}, 5 + trust_ms));
+  EXPECT_EQ(cache.find_old({"t", "k"}, 5 + trust_ms)->replay.response->body, "body");
+  cache.insert({"t", "k"}, entry("body", 10 * trust_ms), 5 + trust_ms);
+  EXPECT_TRUE(cache.find({"t", "k"}, 5 + trust_ms));
+  EXPECT_FALSE(cache.find_old({"t", "k"}, 20 * trust_ms));
 }
 
 TEST(ReplayCache, EntryIsGoneAtTheEndOfItsRetention) {
-  ReplayCache cache(1'024 * kilobyte);
+  ReplayCache cache(1'024 * kilobyte, trust_ms);
   cache.insert({"t", "k"}, entry("body", 500), 0);
   EXPECT_TRUE(cache.find({"t", "k"}, 499));
   EXPECT_FALSE(cache.find({"t", "k"}, 500));
@@ -82,7 +82,7 @@ TEST(ReplayCache, EntryIsGoneAtTheEndOfItsRetention) {
 }
 
 TEST(ReplayCache, WallClocksOfStoreAndGatewayNeedNotAgree) {
-  ReplayCache cache(1'024 * kilobyte);
+  ReplayCache cache(1'024 * kilobyte, trust_ms);
   ReplayCache::Entry stored = entry("body", 1'700'000'000'500);
   stored.replay.decided_at = 1'700'000'000'000;  // by the store's clock: 500 ms are left
   cache.insert({"t", "k"}, stored, 20'000);
@@ -91,7 +91,7 @@ TEST(ReplayCache, WallClocksOfStoreAndGatewayNeedNotAgree) {
 }
 
 TEST(ReplayCache, ForgettingWhatIsNotThereIsHarmless) {
-  ReplayCache cache(1'024 * kilobyte);
+  ReplayCache cache(1'024 * kilobyte, trust_ms);
   cache.forget({"t", "k"});
   cache.insert({"t", "other"}, entry("body"), 0);
   cache.forget({"t", "k"});
@@ -99,13 +99,13 @@ TEST(ReplayCache, ForgettingWhatIsNotThereIsHarmless) {
 }
 
 TEST(ReplayCache, WithoutSpaceNothingIsKept) {
-  ReplayCache cache(0);
+  ReplayCache cache(0, trust_ms);
   cache.insert({"t", "k"}, entry(""), 0);
   EXPECT_FALSE(cache.find({"t", "k"}, 0));
 }
 
 TEST(ReplayCache, BodiesStayWithinTheBound) {
-  ReplayCache cache(256 * kilobyte);  // 16 shards of 16 KB
+  ReplayCache cache(256 * kilobyte, trust_ms);  // 16 shards of 16 KB
   for (int i = 0; i < 1'000; ++i) {
     cache.insert({"t", std::to_string(i)}, entry(std::string(2 * kilobyte, 'x')), 0);
   }
@@ -115,7 +115,7 @@ TEST(ReplayCache, BodiesStayWithinTheBound) {
 }
 
 TEST(ReplayCache, HeadersCountAsWell) {
-  ReplayCache cache(256 * kilobyte);
+  ReplayCache cache(256 * kilobyte, trust_ms);
   for (int i = 0; i < 1'000; ++i) {
     StoredResponse response;
     response.headers.push_back({"Link", std::string(2 * kilobyte, 'x')});
@@ -126,7 +126,7 @@ TEST(ReplayCache, HeadersCountAsWell) {
 }
 
 TEST(ReplayCache, OneAnswerMayNotPushOutAllOthers) {
-  ReplayCache cache(256 * kilobyte);
+  ReplayCache cache(256 * kilobyte, trust_ms);
   cache.insert({"t", "0"}, entry("small"), 0);
   cache.insert({"t", "large"}, entry(std::string(8 * kilobyte, 'x')), 0);
   EXPECT_FALSE(cache.find({"t", "large"}, 0));
@@ -134,7 +134,7 @@ TEST(ReplayCache, OneAnswerMayNotPushOutAllOthers) {
 }
 
 TEST(ReplayCache, WhatIsUsedStaysLongest) {
-  ReplayCache cache(256 * kilobyte);
+  ReplayCache cache(256 * kilobyte, trust_ms);
   cache.insert({"t", "favourite"}, entry(std::string(kilobyte, 'x')), 0);
   for (int i = 0; i < 1'000; ++i) {
     cache.insert({"t", std::to_string(i)}, entry(std::string(kilobyte, 'x')), 0);
@@ -143,7 +143,7 @@ TEST(ReplayCache, WhatIsUsedStaysLongest) {
 }
 
 TEST(ReplayCache, RecordWithoutAKeptAnswerIsRememberedToo) {
-  ReplayCache cache(256 * kilobyte);
+  ReplayCache cache(256 * kilobyte, trust_ms);
   cache.insert({"t", "k"}, {fingerprint(7), Replay{nullptr, 1, 10, 1'000}}, 0);
   const auto found = cache.find({"t", "k"}, 0);
   ASSERT_TRUE(found);
@@ -151,7 +151,7 @@ TEST(ReplayCache, RecordWithoutAKeptAnswerIsRememberedToo) {
 }
 
 TEST(ReplayCache, ThreadsNeverSeeEachOthersHalfDoneWork) {
-  ReplayCache cache(64 * kilobyte);
+  ReplayCache cache(64 * kilobyte, trust_ms);
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int thread = 0; thread < 4; ++thread) {

@@ -84,7 +84,7 @@ Service::Service(const Config& config, std::string secret, store::Store store, L
       log_(log),
       fingerprinter_(secret_),
       owner_(owner_name()),
-      cache_(config.replay_cache_bytes),
+      cache_(config.replay_cache_bytes, config.replay_trust_ms),
       store_(std::move(store)) {
   auto first = std::make_unique<Generation>(config, parts(), nullptr);
   store::CommitterOptions options;

@@ -74,8 +74,9 @@ Result<Store, std::string> open_tiered(const StoreUrl& url, const OpenOptions& o
   for (std::unique_ptr<Engine>& lane : store->lanes) {
     auto cache = RedisCache::open(url.redis);
     if (!cache) return cache.error();
-    lane = std::make_unique<TieredEngine>(
-        TieredParts{std::move(lane), std::move(*cache), memory, options.secret, steady_ms});
+    lane = std::make_unique<TieredEngine>(TieredParts{std::move(lane), std::move(*cache), memory,
+                                                      options.secret, options.replay_trust_ms,
+                                                      steady_ms});
   }
   return store;
 }

@@ -18,6 +18,7 @@ struct OpenOptions {
   std::function<TimestampMs()> clock;  // read while an embedded store is being opened or closed
   DurationMs timeout_ms = 2'000;       // shared stores: a batch slower than this is given up
   std::string secret;                  // tiered: authenticates what is kept in Redis
+  DurationMs replay_trust_ms = 0;      // tiered: how long Redis is believed without asking
   Sealing sealing;                     // encryption at rest
 };
 

@@ -95,7 +95,7 @@ bool TieredEngine::replay(Reserve& reserve, std::string_view entry, TimestampMs 
                           Trust trust) {
   std::optional<ReplaySeal::Opened> opened = seal_.open(reserve.id, entry);
   if (!opened || opened->record.state != State::completed) return false;
-  if (trust == Trust::recent && store_now - opened->looked_at >= trusted_ms) return false;
+  if (trust == Trust::recent && store_now - opened->looked_at >= parts_.trust_ms) return false;
   Record& record = opened->record;
   if (record.fingerprint != reserve.fingerprint || store_now >= record.expires_at) return false;
   ++parts_.memory->hits;

@@ -8,7 +8,7 @@
 //
 // The exception is a record that an operator has evicted. Its entry is removed; where that fails,
 // or another node puts it back at that moment, the entry is not believed for longer than
-// `trusted_ms` after the deciding engine was last asked. Only while that one is out of reach are
+// `trust_ms` after the deciding engine was last asked. Only while that one is out of reach are
 // older entries all there is, and served.
 #pragma once
 
@@ -58,14 +58,12 @@ struct TieredParts {
   std::unique_ptr<RedisCache> cache;
   std::shared_ptr<TieredMemory> memory;
   std::string secret;
+  DurationMs trust_ms;  // how long an entry is served without asking the deciding engine again
   std::function<TimestampMs()> local_clock;  // only its differences count
 };
 
 class TieredEngine final : public Engine {
  public:
-  // How long an entry is served without asking the deciding engine again.
-  static constexpr DurationMs trusted_ms = 60'000;
-
   explicit TieredEngine(TieredParts parts);
 
   void apply(std::span<Operation* const> batch, TimestampMs now) override;

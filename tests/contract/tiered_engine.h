@@ -15,6 +15,7 @@
 namespace oncekey::store {
 
 inline constexpr const char* tiered_secret = "the deployment's secret";
+inline constexpr DurationMs tiered_trust_ms = 60'000;
 
 inline std::unique_ptr<Engine> put_redis_before(std::unique_ptr<Engine> decider,
                                                 const std::string& redis_url,
@@ -23,7 +24,7 @@ inline std::unique_ptr<Engine> put_redis_before(std::unique_ptr<Engine> decider,
   if (!cache) throw std::runtime_error(cache.error());
   return std::make_unique<TieredEngine>(TieredParts{std::move(decider), std::move(*cache),
                                                     std::make_shared<TieredMemory>(), tiered_secret,
-                                                    std::move(clock)});
+                                                    tiered_trust_ms, std::move(clock)});
 }
 
 // As with PostgreSQL alone, the folder stands for the databases.

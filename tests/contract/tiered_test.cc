@@ -120,10 +120,10 @@ TEST_F(Tiered, PoisonedEntriesChangeNoAnswer) {
 
 TEST_F(Tiered, EntriesAreBelievedForAWhile) {
   Reserve op = reserve_of("a");
-  op.retention_ms = 10 * TieredEngine::trusted_ms;
+  op.retention_ms = 10 * tiered_trust_ms;
   const Fence fence = std::get<Execute>(apply(op)).fence;
   apply(settle_of("a", fence, answered("first")));
-  now_ += TieredEngine::trusted_ms - 1;
+  now_ += tiered_trust_ms - 1;
   EXPECT_EQ(body("a"), "first");
   EXPECT_EQ(hits(), 1u);
   now_ += 1;
@@ -162,7 +162,7 @@ TEST_F(Tiered, EvictedKeyIsRemovedWhenRedisIsBack) {
 
 TEST_F(Tiered, EntryThatSomebodyPutBackDoesNotOutliveTheTrustInIt) {
   Reserve op = reserve_of("a");
-  op.retention_ms = 10 * TieredEngine::trusted_ms;
+  op.retention_ms = 10 * tiered_trust_ms;
   const Fence fence = std::get<Execute>(apply(op)).fence;
   apply(settle_of("a", fence, answered("first")));
   const auto names = entries();
@@ -172,7 +172,7 @@ TEST_F(Tiered, EntryThatSomebodyPutBackDoesNotOutliveTheTrustInIt) {
   evict.id = {"tenant", "a"};
   EXPECT_TRUE(std::holds_alternative<Evicted>(apply(evict)));
   redis_.command({"SET", names[0], entry});
-  now_ += TieredEngine::trusted_ms;
+  now_ += tiered_trust_ms;
   EXPECT_TRUE(std::holds_alternative<Execute>(apply(reserve_of("a"))));
 }
 

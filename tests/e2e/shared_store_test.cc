@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <future>
 
+#include "e2e/admin_fixture.h"
+
 namespace oncekey::test {
 namespace {
 
@@ -192,6 +194,26 @@ TEST_P(SharedStore, ClocksThatAreHoursApartChangeNothing) {
     return other_->send(order(key_b)).header("Idempotency-Replayed").empty();
   })) << "the slow clock keeps the answer for another hour";
   EXPECT_EQ(arrivals(key_b), 2u);
+}
+
+TEST_P(SharedStore, EvictedKeyIsReplayedByOthersOnlyAsLongAsTheyTrustTheirMemory) {
+  const std::string url = fresh_store(GetParam());
+  const TemporaryFolder folder;
+  gateway_ = node(url, "admin_audit_file = \"" + (folder.path() / "audit.jsonl").string() + "\"\n",
+                  {"/usr/bin/env", "ONCEKEY_ADMIN_TOKEN=" + writer});
+  other_ = node(url, "replay_trust = \"1h\"\n");
+  const Gateway doubting = node(url, "replay_trust = \"0s\"\n");
+  const HttpResponse first = post(key_a);
+  for (GatewayProcess* each : {other_.get(), doubting.get()}) {
+    EXPECT_EQ(each->send(order(key_a)).body, first.body);
+  }
+  const std::string eviction = "{\"key\":\"" + key_a + "\",\"reason\":\"test data\"}";
+  const HttpRequest evict = admin_call("POST", "/v1/keys/evict", eviction);
+  ASSERT_EQ(exchange(gateway_->admin_port(), evict).status, 200);
+  EXPECT_EQ(other_->send(order(key_a)).header("Idempotency-Replayed"), "true");
+  EXPECT_EQ(arrivals(key_a), 1u);
+  EXPECT_EQ(doubting->send(order(key_a)).header("Idempotency-Replayed"), "");
+  EXPECT_EQ(arrivals(key_a), 2u);
 }
 
 // docs/decisions/0007-taking-turns.md

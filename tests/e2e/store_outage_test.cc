@@ -100,6 +100,27 @@ TEST_P(StoreOutage, FrozenStoreIsRefusedInBoundedTimeAndThenAtOnce) {
   EXPECT_EQ(arrivals("in-the-crowd-00001"), 1u);
 }
 
+TEST_P(StoreOutage, AnswersInMemoryAreReplayedHoweverOldWhileTheStoreIsAway) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url(), std::string("replay_trust = \"0s\"\n") + short_patience);
+  const HttpResponse first = post("before-the-outage");
+  EXPECT_EQ(post("before-the-outage").header("Idempotency-Replayed"), "true");
+  EXPECT_EQ(gateway_->metric("oncekey_cache_replays_total"), 0) << "the store is there to be asked";
+  store.freeze();
+  for (int i = 0; i < 4; ++i) {
+    const HttpResponse replayed = post("before-the-outage");
+    EXPECT_EQ(replayed.body, first.body);
+    EXPECT_EQ(replayed.header("Idempotency-Replayed"), "true");
+  }
+  const HttpRequest another = order("before-the-outage", "", "{\"amount\":2}");
+  EXPECT_EQ(code(gateway_->send(another)), "store_unavailable");
+  expect_refused(key_a, answer_limit);
+  store.thaw();
+  expect_back();
+  EXPECT_EQ(post("before-the-outage").body, first.body);
+  EXPECT_EQ(arrivals("before-the-outage"), 1u);
+}
+
 TEST_P(StoreOutage, StoreThatIsBackIsFoundWithoutTraffic) {
   FragileStore store(GetParam());
   serve_on(store);
