@@ -4,6 +4,7 @@
 #include <mutex>
 #include <thread>
 
+#include "e2e/admin_fixture.h"
 #include "e2e/reload_fixture.h"
 
 namespace oncekey::test {
@@ -184,6 +185,21 @@ TEST_F(Reload, FlagsStillWinOverTheFile) {
   reload("upstream = \"http://127.0.0.1:1\"\npolicy_url = \"https://b.example/policy\"\n");
   EXPECT_EQ(post(key_a).status, 201) << "--to no longer names the upstream";
   EXPECT_NE(post("").body.find("https://b.example/policy"), std::string::npos);
+}
+
+TEST_F(Reload, PausedRouteStaysPausedUntilARestart) {
+  serve_file(config_a(), {"/usr/bin/env", "ONCEKEY_ADMIN_TOKEN=" + writer});
+  const auto refusal = [&](const std::string& key) {
+    return code(gateway_->send(marked_order(key)));
+  };
+  const HttpRequest pause = admin_call("POST", "/v1/routes/pause",
+                                       "{\"route\":\"POST /orders\",\"reason\":\"provider down\"}");
+  ASSERT_EQ(exchange(gateway_->admin_port(), pause).status, 200);
+  EXPECT_EQ(refusal("paused-route-key-1"), "route_paused");
+  reload(config_b());
+  EXPECT_EQ(refusal("paused-route-key-1"), "route_paused");
+  gateway_->restart();
+  EXPECT_EQ(gateway_->send(marked_order("paused-route-key-1")).status, 201);
 }
 
 TEST_F(Reload, ManyReloadsLeaveNoThreadAndLittleMemory) {
