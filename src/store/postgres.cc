@@ -149,24 +149,19 @@ Result<PostgresResult, PostgresError> PostgresEngine::call(const std::string& na
                                                            const std::string& sql,
                                                            const PostgresParameters& parameters,
                                                            Deadline deadline, bool* in_doubt) {
-  bool perhaps_done = false;
   for (;;) {
     auto connection = session_.ready(deadline);
-    if (!connection) {
-      if (in_doubt != nullptr) *in_doubt = perhaps_done;
-      return connection.error();
-    }
+    if (!connection) return connection.error();
     auto result = (*connection)->call(name, sql, parameters, deadline);
     if (result) return result;
     const PostgresError& error = result.error();
     const bool time_left = Clock::now() < deadline;
     if (error.kind == PostgresError::Kind::lost) {
-      perhaps_done = true;
+      if (in_doubt != nullptr) *in_doubt = true;
       session_.drop();
     } else if (needs_another_session(error)) {
       session_.drop();
     } else if (error.kind != PostgresError::Kind::retry || !time_left) {
-      if (in_doubt != nullptr) *in_doubt = perhaps_done;
       return result;
     }
   }
@@ -210,8 +205,8 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
     found->second->outcome = Execute{found->first, 1, made->timestamp(row, 1)};
     open.erase(found);
   }
-  if (!open.empty()) answer_from_records(open, deadline);
-  for (const auto& [fence, reserve] : open) reserve_alone(*reserve, fence, deadline);
+  if (!open.empty()) answer_from_records(open, in_doubt, deadline);
+  for (const auto& [fence, reserve] : open) reserve_alone(*reserve, fence, in_doubt, deadline);
 }
 
 // Rows of postgres_reserve.sql, which have one hold.
@@ -226,7 +221,7 @@ void PostgresEngine::remember(const PostgresResult& made, std::string key) {
 }
 
 // Answers and removes what is decided by the record as it is.
-void PostgresEngine::answer_from_records(Reserving& open, Deadline deadline) {
+void PostgresEngine::answer_from_records(Reserving& open, bool in_doubt, Deadline deadline) {
   using Element = PostgresParameters::Element;
   PostgresParameters::Array scopes, keys, fences;
   for (const auto& [fence, reserve] : open) {
@@ -242,8 +237,7 @@ void PostgresEngine::answer_from_records(Reserving& open, Deadline deadline) {
   auto rows = call("oncekey_look", sql, parameters, deadline);
   if (!rows) {
     for (const auto& [fence, reserve] : open) reserve->outcome = unavailable(rows.error());
-    // One of them may be this engine's own, from a try whose answer was lost.
-    leave_in_doubt(open);
+    if (in_doubt) leave_in_doubt(open);
     open.clear();
     return;
   }
@@ -323,7 +317,8 @@ void PostgresEngine::leave_in_doubt(const Reserving& open) {
   session_.drop();  // they are withdrawn when it is opened again
 }
 
-void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, Deadline deadline) {
+void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, bool in_doubt,
+                                   Deadline deadline) {
   PostgresParameters parameters;
   parameters.text(to_postgres_text(reserve.id.scope));
   parameters.text(to_postgres_text(reserve.id.key));
@@ -342,7 +337,6 @@ void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, Deadline deadl
       postgres_record_columns +
       " FROM oncekey.reserve_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) o, "
       "LATERAL (SELECT (o.record).*) r";
-  bool in_doubt = false;
   auto rows = call("oncekey_reserve_one", sql, parameters, deadline, &in_doubt);
   if (!rows) {
     reserve.outcome = unavailable(rows.error());

@@ -53,9 +53,10 @@ class PostgresEngine final : public Engine {
   void settle_all(const std::vector<Operation*>& operations, Deadline deadline);
   void apply_alone(Operation& operation, Deadline deadline);
 
-  // What the batch's statement could not decide.
-  void answer_from_records(Reserving& open, Deadline deadline);
-  void reserve_alone(Reserve& reserve, Fence fence, Deadline deadline);
+  // What the batch's statement could not decide. `in_doubt`: an answer to it was lost, so that they
+  // may be held under their fences already.
+  void answer_from_records(Reserving& open, bool in_doubt, Deadline deadline);
+  void reserve_alone(Reserve& reserve, Fence fence, bool in_doubt, Deadline deadline);
   void settle_again(Operation& operation, Deadline deadline);
   template <class Op>
   void explain(Op& op, Operation& operation, Deadline deadline);
@@ -71,8 +72,8 @@ class PostgresEngine final : public Engine {
   void execute(Reap& reap, Deadline deadline);
   void execute(Evict& evict, Deadline deadline);
 
-  // Sends until there is an answer or no time is left. Sets `in_doubt` when the server may have
-  // done it all the same.
+  // Sends until there is an answer or no time is left. Sets `in_doubt` when an answer was lost: the
+  // server may have done it, whatever it said to a later try.
   Result<PostgresResult, PostgresError> call(const std::string& name, const std::string& sql,
                                              const PostgresParameters& parameters,
                                              Deadline deadline, bool* in_doubt = nullptr);

@@ -209,8 +209,15 @@ Result<PostgresResult, PostgresError> PostgresConnection::answer(int sent, Deadl
   if (auto failed = flush(deadline)) return *failed;
   PostgresResult last(nullptr);
   std::optional<PostgresError> error;
+  // The server, or a proxy before it, may have said why; that nothing was done is then still not
+  // certain.
+  const auto broken = [&](PostgresError failed) {
+    if (error) failed = *error;
+    failed.kind = PostgresError::Kind::lost;
+    return failed;
+  };
   for (;;) {
-    if (auto failed = wait_until_readable(deadline)) return error ? *error : *failed;
+    if (auto failed = wait_until_readable(deadline)) return broken(*failed);
     PGresult* const result = PQgetResult(connection_.get());
     if (result == nullptr) break;
     last = PostgresResult(result);
@@ -218,12 +225,8 @@ Result<PostgresResult, PostgresError> PostgresConnection::answer(int sent, Deadl
     const bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
     if (!good && !error) error = error_of(result);
   }
-  if (PQstatus(connection_.get()) == CONNECTION_BAD) {
-    // The server may have said why (an administrator, a crash elsewhere); that it did nothing is
-    // then still not certain.
-    return PostgresError{PostgresError::Kind::lost, error ? error->sqlstate : "",
-                         error ? error->message : "the connection was closed"};
-  }
+  if (PQstatus(connection_.get()) == CONNECTION_BAD)
+    return broken(lost("the connection was closed"));
   if (error) return *error;
   return last;
 }

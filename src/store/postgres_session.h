@@ -32,7 +32,6 @@ class PostgresSession {
   void drop();
 
   void remember(InDoubt reservation) { in_doubt_.push_back(std::move(reservation)); }
-  bool has_doubts() const { return !in_doubt_.empty(); }
 
   std::uint64_t statements() const;
 

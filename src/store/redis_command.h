@@ -51,9 +51,10 @@ struct RedisCommand {
   void word(std::int64_t number) { word(std::to_string(number)); }
 
   // --- what came of it ---
-  RedisReply reply;             // null: none
-  std::string trouble;          // why there is none, or why the reply is an error
-  bool in_doubt = false;        // it may have been done, or be done later, all the same
+  RedisReply reply;     // null: none
+  std::string trouble;  // why there is none, or why the reply is an error
+  // An answer was lost: it may have been done, or be done later, whatever a later try was answered.
+  bool in_doubt = false;
   TimestampMs last_moment = 0;  // after which it can no longer begin, as told to the server
   int replicas = -1;            // how many had it when WAIT ended; -1: not asked
   bool asking = false;          // to `server`, which is taking over the slot

@@ -72,6 +72,8 @@ RedisCommand RedisEngine::Request::command() const {
     void operator()(const Reap&) const {}
   } ask{*this, command};
   std::visit(ask, operation_);
+  command.in_doubt = in_doubt_;
+  command.last_moment = last_moment_;
   return command;
 }
 
@@ -156,8 +158,7 @@ void RedisEngine::Request::ask(RedisCommand& command, const Evict& evict) const 
 void RedisEngine::Request::understand(const RedisCommand& answered) {
   if (!answered.is_good()) {
     refuse(operation_, "Redis: " + answered.trouble);
-    const bool in_doubt = answered.in_doubt && std::holds_alternative<Reserve>(operation_);
-    if (in_doubt) engine_.options_.doubts->add({*id_, fence_, answered.last_moment});
+    if (answered.in_doubt) leave_in_doubt(answered.last_moment);
     return;
   }
   struct {
@@ -178,13 +179,17 @@ void RedisEngine::Request::understand(const RedisCommand& answered) {
 
 bool RedisEngine::Request::understand_one_of_many(const RedisCommand& answered, RedisValue answer) {
   constexpr std::int64_t ask_alone = -1;
-  if (answer.is_integer() && answer.integer() == ask_alone) return false;
+  if (answer.is_integer() && answer.integer() == ask_alone) {
+    in_doubt_ = answered.in_doubt;
+    last_moment_ = answered.last_moment;
+    return false;
+  }
   if (answer.is_error()) {
     refuse(operation_, "Redis: " + std::string(answer.text()));
+    if (answered.in_doubt) leave_in_doubt(answered.last_moment);
   } else if (!answer.is_integer() && !answer.is_array()) {
     refuse(operation_, not_understood);
-    const bool in_doubt = std::holds_alternative<Reserve>(operation_);
-    if (in_doubt) engine_.options_.doubts->add({*id_, fence_, answered.last_moment});
+    leave_in_doubt(answered.last_moment);
   } else if (auto* reserve = std::get_if<Reserve>(&operation_)) {
     if (answer.is_integer()) {
       taken(answered, *reserve, 1, answer.integer());
@@ -214,8 +219,9 @@ void RedisEngine::Request::taken(const RedisCommand& answered, Reserve& reserve,
                                  std::uint32_t attempt, TimestampMs locked_until) {
   if (!is_replicated(answered)) {
     reserve.outcome = Unavailable{not_replicated(answered)};
-    // It was done, so it can be taken back at once: nothing can come later.
-    engine_.options_.doubts->add({*id_, fence_, 0});
+    // It was done, so it can be taken back at once: nothing can come later, unless it was sent
+    // before.
+    leave_in_doubt(answered.in_doubt ? answered.last_moment : 0);
     engine_.has_to_take_back_ = true;
     return;
   }
@@ -238,6 +244,11 @@ void RedisEngine::Request::not_taken(const RedisCommand& answered, Reserve& rese
   } else {
     reserve.outcome = std::move(decision.outcome);
   }
+}
+
+void RedisEngine::Request::leave_in_doubt(TimestampMs last_moment) {
+  if (!std::holds_alternative<Reserve>(operation_)) return;
+  engine_.options_.doubts->add({*id_, fence_, last_moment});
 }
 
 template <class Op, class Decide>

@@ -37,6 +37,9 @@ class RedisEngine::Request {
   void taken(const RedisCommand& answered, Reserve& reserve, std::uint32_t attempt,
              TimestampMs locked_until);
   void not_taken(const RedisCommand& answered, Reserve& reserve, RedisValue reply);
+  // Refused, though it may have been done, or begin until that moment: if it is a reserve, it is
+  // taken back.
+  void leave_in_doubt(TimestampMs last_moment);
   void understand(const RedisCommand& answered, RedisValue reply, Settle& settle);
   void understand(const RedisCommand& answered, Resolve& resolve);
   void understand(const RedisCommand& answered, Heartbeat& heartbeat);
@@ -59,6 +62,9 @@ class RedisEngine::Request {
   std::uint64_t hash_ = 0;
   const RedisPartition* partition_ = nullptr;
   Fence fence_ = 0;  // what a reserve or resolve gets
+  // Of the group in which it was asked first.
+  bool in_doubt_ = false;
+  TimestampMs last_moment_ = 0;
 };
 
 }  // namespace oncekey::store

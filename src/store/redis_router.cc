@@ -165,7 +165,6 @@ void RedisRouter::judge(Round& round, RedisCommand& command, Node& node) {
   command.reply = node.next_reply(command.asking);
   command.replicas = node.replicas;
   if (command.is_good()) {
-    command.in_doubt = false;
     command.trouble.clear();
     return;
   }

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <string>
 #include <thread>
@@ -30,12 +31,22 @@ class OneWayProxy {
   OneWayProxy(const OneWayProxy&) = delete;
   OneWayProxy& operator=(const OneWayProxy&) = delete;
 
+  std::uint16_t port() const { return port_; }
   std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
 
   void lose_answers() { loses_answers_ = true; }
-  // The next answer is lost, and its connection with it; later ones go through.
-  void cut_at_next_answer() { cuts_ = true; }
-  void pass_answers() { loses_answers_ = false; }
+  // The next answer is lost, and its connection with it; later ones go through. Before its
+  // connection ends, `then` is called.
+  void cut_at_next_answer(std::function<void()> then = [] {}) {
+    at_cut_ = std::move(then);
+    cuts_ = true;
+  }
+  // Instead of the next answer these bytes come, and no connection is made any more.
+  void end_with(std::string last_words) {
+    last_words_ = std::move(last_words);
+    ends_ = true;
+  }
+  void pass_answers() { ends_ = loses_answers_ = false; }
 
  private:
   struct Pair {
@@ -60,7 +71,8 @@ class OneWayProxy {
       }
       if (polled[0].revents != 0) {
         const int accepted = ::accept(listener_.descriptor(), nullptr, nullptr);
-        pairs_.push_back({test::Socket(accepted), test::connect_loopback(server_port_)});
+        test::Socket client(accepted);
+        if (!ends_) pairs_.push_back({std::move(client), test::connect_loopback(server_port_)});
       }
     }
   }
@@ -73,7 +85,14 @@ class OneWayProxy {
     std::string bytes;
     const auto got = pair.server.receive(bytes, test::deadline_in(test::patience));
     if (got != test::Socket::Received::data) return false;
-    if (cuts_.exchange(false)) return false;
+    if (cuts_.exchange(false)) {
+      at_cut_();
+      return false;
+    }
+    if (ends_) {
+      pair.client.send(last_words_);
+      return false;
+    }
     return loses_answers_ || pair.client.send(bytes);
   }
 
@@ -83,6 +102,10 @@ class OneWayProxy {
   std::list<Pair> pairs_;
   std::atomic<bool> loses_answers_{false};
   std::atomic<bool> cuts_{false};
+  std::atomic<bool> ends_{false};
+  // Written before the flags above, read after them.
+  std::function<void()> at_cut_;
+  std::string last_words_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

@@ -5,11 +5,14 @@
 #include <thread>
 
 #include "contract.h"
+#include "one_way_proxy.h"
 #include "support/postgres_server.h"
 #include "support/waiting.h"
 
 namespace oncekey::store {
 namespace {
+
+using namespace std::string_literals;
 
 class Postgres : public ::testing::Test {
  protected:
@@ -20,7 +23,10 @@ class Postgres : public ::testing::Test {
   }
 
   std::unique_ptr<Engine> open(DurationMs timeout_ms = 10'000) {
-    auto engine = PostgresEngine::open({.url = server_.url(), .timeout_ms = timeout_ms});
+    return open(server_.url(), timeout_ms);
+  }
+  static std::unique_ptr<Engine> open(const std::string& url, DurationMs timeout_ms) {
+    auto engine = PostgresEngine::open({.url = url, .timeout_ms = timeout_ms});
     if (!engine) throw std::runtime_error(engine.error());
     return std::move(*engine);
   }
@@ -114,6 +120,16 @@ class PostgresInDoubt : public Postgres {
     probe.join();
   }
   void release_commits() { server_.set("synchronous_standby_names", ""); }
+  void expect_withdrawn(const std::string& key) {
+    std::optional<Execute> hold;
+    EXPECT_TRUE(test::eventually([&] {
+      const auto outcome = apply(reserve_of(key));
+      if (const auto* won = std::get_if<Execute>(&outcome)) hold = *won;
+      return hold.has_value();
+    }));
+    ASSERT_TRUE(hold);
+    EXPECT_EQ(hold->attempt, 1u);
+  }
   void wait_for_held_commit() {
     EXPECT_TRUE(test::eventually([&] {
       return server_.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") !=
@@ -179,13 +195,43 @@ TEST_F(PostgresInDoubt, CommitThatStaysInDoubtIsWithdrawn) {
   hold_commits();
   EXPECT_TRUE(is_unavailable("a"));
   release_commits();
-  std::optional<Execute> hold;
-  EXPECT_TRUE(test::eventually([&] {
-    const auto outcome = apply(reserve_of("a"));
-    if (const auto* won = std::get_if<Execute>(&outcome)) hold = *won;
-    return hold.has_value();
-  }));
-  EXPECT_EQ(hold->attempt, 1u);
+  expect_withdrawn("a");
+}
+
+TEST_F(PostgresInDoubt, CommitThatIsRecognisedButCannotBeConfirmedIsWithdrawn) {
+  engine_ = open(4000);
+  hold_commits();
+  ReserveOutcome outcome;
+  std::thread caller([&] { outcome = apply(reserve_of("a")); });
+  wait_for_held_commit();
+  server_.terminate_backends();
+  // The next session's first commit is held as well, so there is time to get hold of the record.
+  test::PostgresClient somebody(server_.admin_url());
+  somebody.query("BEGIN");
+  EXPECT_TRUE(test::eventually(
+      [&] { return somebody.query("SELECT key FROM oncekey.records FOR UPDATE") == "a"; }));
+  release_commits();
+  caller.join();
+  EXPECT_TRUE(std::holds_alternative<Unavailable>(outcome)) << outcome.index();
+  somebody.query("ROLLBACK");
+  expect_withdrawn("a");
+}
+
+// As a pooler does when it loses the server: its message is no proof that nothing was committed.
+TEST_F(PostgresInDoubt, ErrorThatEndsTheConnectionIsNoAnswer) {
+  OneWayProxy proxy(server_.port());
+  std::string url = server_.url();
+  const std::string port = std::to_string(server_.port());
+  url.replace(url.find(port), port.size(), std::to_string(proxy.port()));
+  engine_ = open(url, 500);
+  execute("prepared");
+  const std::string fields = "SFATAL\0VFATAL\0C08P01\0Mserver conn crashed?\0\0"s;
+  const std::string length{0, 0, 0, static_cast<char>(fields.size() + 4)};
+  proxy.end_with("E" + length + fields);
+  EXPECT_TRUE(is_unavailable("a"));
+  EXPECT_EQ(rows(), "2") << "it was committed";
+  proxy.pass_answers();
+  expect_withdrawn("a");
 }
 
 TEST_F(PostgresInDoubt, ItsOwnSessionsAreDurableAndReadCommittedWhateverTheDatabaseSays) {

@@ -46,6 +46,34 @@ TEST_F(RedisDoubt, TheRetryOfAReserveWhoseAnswerWasLostRuns) {
   EXPECT_EQ(std::get<Execute>(retry).attempt, 1u);
 }
 
+// The second try meets what the first has done, and cannot write it anew.
+TEST_F(RedisDoubt, AReserveWhoseRetryAFullServerRefusesIsTakenBack) {
+  complete(*engine_, "a");
+  proxy_.cut_at_next_answer([&] { server_.command({"CONFIG", "SET", "maxmemory", "1"}); });
+  const ReserveOutcome refused = reserve(*engine_, "b");
+  ASSERT_TRUE(is<Unavailable>(refused));
+  EXPECT_NE(reason_of(refused).find("OOM"), std::string::npos) << reason_of(refused);
+  EXPECT_EQ(look(*observer_, "b")->state, State::in_progress);
+  EXPECT_TRUE(eventually([&] {
+    reserve(*engine_, "a");
+    return !look(*observer_, "b");
+  }));
+}
+
+// The first try may still be on its way.
+TEST_F(RedisDoubt, ARefusalIsNoAnswerToATryThatWasSentBefore) {
+  const auto doubts = std::make_shared<RedisDoubts>();
+  auto engine = RedisEngine::open({.url = proxy_.url(), .timeout_ms = short_ms, .doubts = doubts});
+  ASSERT_TRUE(engine.ok());
+  complete(**engine, "a");
+  server_.command({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_OUTCOME(Unavailable, reserve(**engine, "b"));
+  EXPECT_EQ(doubts->take().size(), 0u);
+  proxy_.cut_at_next_answer();
+  EXPECT_OUTCOME(Unavailable, reserve(**engine, "b"));
+  EXPECT_EQ(doubts->take().size(), 1u);
+}
+
 TEST_F(RedisDoubt, AFailureBeforeIsAFailureAgainWhenItsRetryIsTakenBack) {
   const Fence first = fence_of(reserve(*engine_, "b"));
   EXPECT_OUTCOME(Settled, settle(*engine_, "b", first, SettleFailed{"refused"}));
