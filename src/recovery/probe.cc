@@ -7,7 +7,9 @@
 namespace oncekey::recovery {
 namespace {
 
-// What the other side may say in so many words (SPEC P2); it goes before all rules.
+// What the other side may say in so many words (SPEC P2). It goes before the rules for what is in
+// the answer. With a status that is not one of the probe's own it may have been said of the probe:
+// by whoever turned it away unexecuted.
 constexpr std::string_view outcome_header = "idempotency-outcome";
 
 bool contains(const std::vector<std::string>& list, std::string_view text) {
@@ -15,10 +17,13 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
 }
 
 std::string_view stated_outcome(const ProbeAnswer& answer) {
+  std::string_view stated;
   for (const Header& header : answer.headers) {
-    if (equals_ignoring_case(header.name, outcome_header)) return header.value;
+    if (!equals_ignoring_case(header.name, outcome_header)) continue;
+    if (!stated.empty() && stated != header.value) return "contradictory";
+    stated = header.value;
   }
-  return {};
+  return stated;
 }
 
 Finding executed(const ProbeRules& rules, const ProbeAnswer& answer, const JsonDocument& document,
@@ -38,15 +43,15 @@ Finding judge(const ProbeRules& rules, const ProbeAnswer& answer) {
   if (answer.body_cut) {
     return NotSure{"the answer is longer than " + std::to_string(rules.response_limit) + " bytes"};
   }
+  if (answer.status != rules.executed && answer.status != rules.absent) {
+    return NotSure{"the answer was " + std::to_string(answer.status)};
+  }
   const JsonDocument document(answer.body);
   const std::string_view stated = stated_outcome(answer);
   if (stated == "not-executed") return FoundAbsent{};
   if (stated == "executed") return executed(rules, answer, document, false);
   if (!stated.empty()) return NotSure{"it was said that the outcome is not known"};
-  if (answer.status != rules.executed) {
-    if (answer.status == rules.absent) return FoundAbsent{};
-    return NotSure{"the answer was " + std::to_string(answer.status)};
-  }
+  if (answer.status == rules.absent) return FoundAbsent{};
   if (reads_json(rules) && !document.valid()) return NotSure{"the answer is not JSON"};
   if (!rules.found.empty() && !document.json_at(rules.found)) return FoundAbsent{};
   if (rules.state.empty()) return executed(rules, answer, document, false);

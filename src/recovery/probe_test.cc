@@ -94,6 +94,12 @@ TEST(Probe, OutcomeThatIsStatedGoesFirst) {
   EXPECT_TRUE(std::holds_alternative<FoundExecuted>(stated(404, "executed")));
   EXPECT_NE(reason(stated(404, "unknown")), "");
   EXPECT_NE(reason(stated(200, "perhaps")), "");
+  // Said of the probe itself, which an overloaded service has turned away.
+  EXPECT_EQ(reason(stated(503, "not-executed")), "the answer was 503");
+  EXPECT_EQ(reason(stated(503, "executed")), "the answer was 503");
+  ProbeAnswer both = answer(200);
+  both.headers = {{"Idempotency-Outcome", "not-executed"}, {"idempotency-outcome", "executed"}};
+  EXPECT_NE(reason(judge(ProbeRules{}, both)), "");
 }
 
 }  // namespace

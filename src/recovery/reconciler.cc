@@ -72,6 +72,7 @@ std::vector<Record> Reconciler::due(std::size_t limit, ReconcileCounts& counts) 
 std::optional<Reconciler::Claimed> Reconciler::claim(const Record& record,
                                                      ReconcileCounts& counts) {
   const ProbeRules* rules = parts_.rules_of(record);
+  if (!rules) return std::nullopt;  // taken away by a reload since it was found to be due
   Resolve put_off;
   put_off.id = record.id;
   put_off.fence = record.fence;

@@ -79,6 +79,22 @@ TEST_F(Reconciling, NothingIsAskedBeforeItsTime) {
   EXPECT_EQ(upstream_.audit().all()[0].target, "/orders?key=a");
 }
 
+TEST_F(Reconciling, WhatAReloadTakesTheProbeAwayFromMeanwhileIsLeftAsItIs) {
+  lose("a", "status=200");
+  now_ += soon;
+  int asked = 0;
+  Reconciler roles({.committer = committer_,
+                    .prober = prober_,
+                    .rules_of = [&](const Record&) -> const ProbeRules* {
+                      return ++asked == 1 ? &rules_["a"] : nullptr;
+                    },
+                    .clock = [this] { return now_.load(); }});
+  EXPECT_EQ(roles.run_once(10).looked_at, 0u);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(get("a").state, State::unknown);
+  EXPECT_EQ(upstream_.audit().size(), 0u);
+}
+
 TEST_F(Reconciling, WhatWasExecutedGetsTheAnswerThatWasFetched) {
   lose("a", "status=200");
   now_ += soon;
