@@ -92,7 +92,10 @@ class PassThrough {
   // False: the client's body failed, and the request is over.
   http::Task<bool> send_body() {
     bool chunked = exchange_.framing().kind == http::Framing::Kind::chunked;
-    if (exchange_.framing().kind == http::Framing::Kind::none) co_return true;
+    if (exchange_.framing().kind == http::Framing::Kind::none) {
+      sent_whole_ = true;
+      co_return true;
+    }
     for (;;) {
       http::BodyPiece piece = co_await exchange_.next_piece();
       if (piece.kind == http::BodyPiece::Kind::end) break;
@@ -118,7 +121,9 @@ class PassThrough {
         co_return true;
       }
     }
-    if (chunked) co_await connection_->stream.write(http::last_chunk, {}, deadline());
+    http::IoResult ended;
+    if (chunked) ended = co_await connection_->stream.write(http::last_chunk, {}, deadline());
+    sent_whole_ = ended.ok();
     co_return true;
   }
 
@@ -151,7 +156,8 @@ class PassThrough {
     append_relayed_fields(start.fields, connection.head);
     if (!connection.head.find(http::FieldId::date)) add_date(start);
     co_await relay_body(connection, start);
-    if (connection_ && connection.reusable()) {
+    // An upstream that waits for the rest of a body would take the next request for it.
+    if (connection_ && sent_whole_ && connection.reusable()) {
       context_.upstream.release(std::move(connection_));
     }
   }
@@ -241,6 +247,7 @@ class PassThrough {
   bool upgrade_ = false;
   int tunnel_status_ = 0;
   http::UpstreamPool::Lease connection_;
+  bool sent_whole_ = false;
   Decision decision_ = Decision::passed;
   std::string error_;
   std::string instance_;

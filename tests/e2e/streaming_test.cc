@@ -42,6 +42,21 @@ TEST_F(Streaming, LargeUploadPassesWithoutBeingHeld) {
   EXPECT_LT(resident_bytes(gateway_->process().pid()), before + growth_max);
 }
 
+// The upstream would take the next request for the rest of the body.
+TEST_F(Streaming, ConnectionWithHalfABodyIsNotUsedAgain) {
+  serve("threads = 1\n[[route]]\nmatch = \"PUT *\"\nkey = \"off\"\nupstream_timeout = \"300ms\"\n");
+  HttpRequest put{.method = "PUT", .target = "/import", .body = made_body(large, false, 1)};
+  put.with(std::string(behaviour_header), "answer-at-head hold=rest status=413");
+  HttpConnection client(gateway_->port());
+  const std::string bytes = put.bytes();
+  std::jthread sender([&] { client.socket().send(bytes); });
+  EXPECT_TRUE(
+      eventually([&] { return gateway_->metric("oncekey_requests_total", "passed") == 1; }));
+  EXPECT_EQ(post(key_a).status, 201);
+  EXPECT_EQ(arrivals(key_a), 1u);
+  upstream_.open_gate("rest");
+}
+
 TEST_F(Streaming, FirstBytesPassBeforeTheLastAreThere) {
   serve();
   HttpConnection connection(gateway_->port());

@@ -32,6 +32,8 @@ void apply_flag(Behaviour& behaviour, const std::string& word) {
     behaviour.echo = true;
   } else if (word == "early-hints") {
     behaviour.early_hints = true;
+  } else if (word == "answer-at-head") {
+    behaviour.at_head = true;
   } else if (word == "upgrade") {
     behaviour.upgrade = true;
   } else if (word == "effect") {

@@ -38,8 +38,9 @@ struct Behaviour {
   bool close_silently = false;      // closes after the answer without having said so
   bool echo = false;                // the answer is the request's head as JSON
   bool early_hints = false;         // a 103 first
-  bool upgrade = false;             // 101, then sends back whatever comes
-  std::optional<bool> effect;       // unset: 500, 501 and 503 refuse before doing anything
+  bool at_head = false;        // answers before the body, and reads nothing more until the gate
+  bool upgrade = false;        // 101, then sends back whatever comes
+  std::optional<bool> effect;  // unset: 500, 501 and 503 refuse before doing anything
 
   bool has_effect() const;
 };

@@ -152,7 +152,10 @@ bool ScriptedUpstream::read_request(Socket& socket, std::string& unread, Message
       told_to_continue = true;
       const HttpMessage& head = reader.message();
       if (head.has_token("Expect", "100-continue")) socket.send("HTTP/1.1 100 Continue\r\n\r\n");
-      if (head.header(behaviour_header).find("reset-at-head") != std::string::npos) return true;
+      const std::string behaviour = head.header(behaviour_header);
+      for (const char* early : {"reset-at-head", "answer-at-head"}) {
+        if (behaviour.find(early) != std::string::npos) return true;
+      }
     }
     if (socket.receive(unread, deadline_in(forever)) != Socket::Received::data) {
       if (!reader.message().start_line.empty()) ++incomplete_;
@@ -180,7 +183,7 @@ bool ScriptedUpstream::serve_one(Socket& socket, std::string& unread) {
 
 bool ScriptedUpstream::answer(const Exchange& exchange) {
   const auto& [socket, behaviour, arrival] = exchange;
-  if (!behaviour.hold.empty()) wait_at_gate(behaviour.hold);
+  if (!behaviour.hold.empty() && !behaviour.at_head) wait_at_gate(behaviour.hold);
   if (behaviour.delay.count() > 0) std::this_thread::sleep_for(behaviour.delay);
   switch (behaviour.ending) {
     case Behaviour::Ending::reset_at_head:
@@ -207,7 +210,9 @@ bool ScriptedUpstream::answer(const Exchange& exchange) {
                                       : "{\"id\":\"order-" + std::to_string(arrival.number) + "\"}";
   if (has_no_body(behaviour.status)) body.clear();
   audit_.set_answer(arrival.number, body);
-  return send_answer(exchange, body);
+  const bool goes_on = send_answer(exchange, body);
+  if (behaviour.at_head) wait_at_gate(behaviour.hold);
+  return goes_on && !behaviour.at_head;
 }
 
 std::string ScriptedUpstream::head_of(const Exchange& exchange, std::size_t body_size) const {
