@@ -34,8 +34,9 @@ Verdict judge(const ClientAnswer& answer) {
         http::equals_ignoring_case(answer.header("Idempotency-Protected"), "false");
     return kept_nothing ? Verdict::unprotected : Verdict::again;
   }
-  // Until when the answer is kept is said only of an answer that is kept.
-  if (answer.status < 400 || !answer.header("Idempotency-Expires").empty()) {
+  // Until when the answer is kept is said only of an answer that is kept. A redirect is none: it
+  // may come from a login that stands before the server, and does not know of the operation.
+  if (answer.status < 300 || !answer.header("Idempotency-Expires").empty()) {
     return Verdict::settled;
   }
   return Verdict::refused;

@@ -20,8 +20,10 @@ export function judge({ status, headers }: Head): Verdict {
   // What is replayed was kept, and is replayed again.
   if (isReplayed(headers)) return "settled";
   if (isRetryable(status)) return isSet(headers, "Idempotency-Protected", "false") ? "unprotected" : "again";
-  // Until when the answer is kept is said only of an answer that is kept.
-  if (status < 400 || headers.get("Idempotency-Expires")) return "settled";
+  // Until when the answer is kept is said only of an answer that is kept. A redirect is none: it may come from a
+  // login that stands before the server, and does not know of the operation. In a browser it has the status 0.
+  const succeeded = status >= 200 && status < 300;
+  if (succeeded || headers.get("Idempotency-Expires")) return "settled";
   return "refused";
 }
 
