@@ -19,8 +19,8 @@
 
 namespace oncekey::outbox {
 
-// Until when a claim is surely ours, by this machine's steady clock. Extended by the queue's
-// thread.
+// Until when a claim is surely ours, by this machine's steady clock. Extended, or ended for good,
+// by the queue's thread.
 struct ClaimLease {
   std::atomic<http::SteadyMs> until{0};
 };

@@ -167,18 +167,19 @@ Result<bool, PostgresError> PostgresQueue::claim_some(std::vector<Claimed>& mess
   return complete;
 }
 
-Queue::Answer<std::monostate> PostgresQueue::extend(std::span<const MessageId> ids, Claim claim,
-                                                    milliseconds lease) {
+Queue::Answer<std::size_t> PostgresQueue::extend(std::span<const MessageId> ids, Claim claim,
+                                                 milliseconds lease) {
   PostgresParameters parameters;
   parameters.array(array_of(ids), Element::int8);
   parameters.integer(claim);
   parameters.integer(lease.count());
   auto rows = call("extend",
                    "UPDATE oncekey.outbox o SET lease_until = oncekey.later(oncekey.clock(), $3)"
-                   " WHERE o.id = ANY ($1::bigint[]) AND o.claim = $2 AND o.state = 0",
+                   " WHERE o.id = ANY ($1::bigint[]) AND o.claim = $2 AND o.state = 0"
+                   " RETURNING o.id",
                    parameters);
   if (!rows) return reason_of(rows.error());
-  return std::monostate();
+  return static_cast<std::size_t>(rows->rows());
 }
 
 Queue::Answer<std::vector<MessageId>> PostgresQueue::record(std::span<const Outcome> outcomes) {

@@ -25,8 +25,8 @@ class PostgresQueue final : public Queue {
 
   Answer<std::vector<Claimed>> claim(std::string_view worker, std::size_t limit,
                                      std::chrono::milliseconds lease) override;
-  Answer<std::monostate> extend(std::span<const MessageId> ids, Claim claim,
-                                std::chrono::milliseconds lease) override;
+  Answer<std::size_t> extend(std::span<const MessageId> ids, Claim claim,
+                             std::chrono::milliseconds lease) override;
   Answer<std::vector<MessageId>> record(std::span<const Outcome> outcomes) override;
   Answer<std::size_t> reap(std::chrono::milliseconds age, std::size_t limit) override;
 

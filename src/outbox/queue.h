@@ -93,9 +93,10 @@ class Queue {
   // aggregate only the first undelivered, never past a dead one unless it was discarded.
   virtual Answer<std::vector<Claimed>> claim(std::string_view worker, std::size_t limit,
                                              std::chrono::milliseconds lease) = 0;
-  // Still alive: extends the claims.
-  virtual Answer<std::monostate> extend(std::span<const MessageId> ids, Claim claim,
-                                        std::chrono::milliseconds lease) = 0;
+  // Still alive: extends the claims. Returns how many are still held; nothing was changed for the
+  // others, which somebody else has or had by now.
+  virtual Answer<std::size_t> extend(std::span<const MessageId> ids, Claim claim,
+                                     std::chrono::milliseconds lease) = 0;
   // Records outcomes in one commit. Returns the ids whose claim was no longer held: nothing was
   // changed for these.
   virtual Answer<std::vector<MessageId>> record(std::span<const Outcome> outcomes) = 0;

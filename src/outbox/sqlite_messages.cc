@@ -121,8 +121,8 @@ std::vector<Claimed> SqliteMessages::claim(std::string_view worker, std::size_t 
   return claimed;
 }
 
-void SqliteMessages::extend(MessageId id, Claim claim, TimestampMs until) {
-  extend_.run(id, claim, until);
+bool SqliteMessages::extend(MessageId id, Claim claim, TimestampMs until) {
+  return extend_.run(id, claim, until) > 0;
 }
 
 void SqliteMessages::make_next_ready(const std::string& aggregate) {

@@ -17,8 +17,8 @@ class SqliteMessages {
 
   std::vector<Claimed> claim(std::string_view worker, std::size_t limit, TimestampMs until,
                              TimestampMs now);
-  void extend(MessageId id, Claim claim, TimestampMs until);
-  // False: the claim was no longer held, nothing was changed.
+  // False, also below: the claim was no longer held, nothing was changed.
+  bool extend(MessageId id, Claim claim, TimestampMs until);
   bool record(const Outcome& outcome, TimestampMs now);
   std::size_t reap(TimestampMs delivered_before, std::size_t limit);
 

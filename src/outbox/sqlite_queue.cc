@@ -47,12 +47,13 @@ class SqliteQueue : public Queue {
     });
   }
 
-  Answer<std::monostate> extend(std::span<const MessageId> ids, Claim claim,
-                                milliseconds lease) override {
-    return attempt<std::monostate>([&] {
+  Answer<std::size_t> extend(std::span<const MessageId> ids, Claim claim,
+                             milliseconds lease) override {
+    return attempt<std::size_t>([&] {
       return in_transaction([&](TimestampMs now) {
-        for (const MessageId id : ids) messages_.extend(id, claim, now + lease.count());
-        return std::monostate();
+        return static_cast<std::size_t>(std::count_if(ids.begin(), ids.end(), [&](MessageId id) {
+          return messages_.extend(id, claim, now + lease.count());
+        }));
       });
     });
   }

@@ -69,6 +69,26 @@ void Worker::succeeded() {
   trouble_pause_ = milliseconds(0);
 }
 
+void Worker::Group::give_up() {
+  given_up = true;
+  lease->until = 0;
+}
+
+// A message can come again while it is still here: its claim ran out before it was extended. It is
+// not delivered a second time then; what comes of the first is recorded under the new claim.
+bool Worker::still_has(const Claimed& claimed) {
+  const auto [known, is_new] = claim_of_.try_emplace(claimed.id, claimed.claim);
+  if (is_new) return false;
+  auto earlier = groups_.find(known->second);
+  if (earlier != groups_.end()) {
+    earlier->second.give_up();
+    earlier->second.ids.erase(claimed.id);
+    if (earlier->second.ids.empty()) groups_.erase(earlier);
+  }
+  known->second = claimed.claim;
+  return true;
+}
+
 // Returns how many were claimed.
 std::size_t Worker::claim(std::size_t limit) {
   const http::SteadyMs asked_at = http::steady_now_ms();
@@ -91,17 +111,16 @@ std::size_t Worker::claim(std::size_t limit) {
     }
     group.ids.insert(one.id);
     counts_.taken_over += one.taken_over ? 1 : 0;
-    batch.push_back({std::move(one), group.lease});
+    if (!still_has(one)) batch.push_back({std::move(one), group.lease});
   }
-  const std::size_t count = batch.size();
-  held_ += count;
-  counts_.claimed += count;
+  held_ += batch.size();
+  counts_.claimed += batch.size();
   figures_.claimed = counts_.claimed;
   figures_.taken_over = counts_.taken_over;
   figures_.held = held_;
   auto shared = std::make_shared<std::vector<Held>>(std::move(batch));
   loop_.post([this, shared] { deliveries_->take(std::move(*shared)); });
-  return count;
+  return claimed->size();
 }
 
 // Everything that has finished since the last time, in one commit. False: there was nothing, or it
@@ -115,7 +134,10 @@ bool Worker::record() {
   if (recording_.empty()) return false;
   std::vector<Outcome> outcomes;
   outcomes.reserve(recording_.size());
-  for (const Finished& finished : recording_) outcomes.push_back(finished.outcome);
+  for (Finished& finished : recording_) {
+    finished.outcome.claim = claim_of_.at(finished.outcome.id);
+    outcomes.push_back(finished.outcome);
+  }
   auto lost = queue_.record(outcomes);
   if (!lost) {
     failed("record", lost.error());
@@ -152,6 +174,7 @@ void Worker::count(const Finished& finished, bool lost) {
 
 void Worker::forget(const Outcome& outcome) {
   --held_;
+  claim_of_.erase(outcome.id);
   auto group = groups_.find(outcome.claim);
   if (group == groups_.end()) return;
   group->second.ids.erase(outcome.id);
@@ -168,16 +191,15 @@ void Worker::extend() {
 void Worker::extend(Claim claim, Group& group) {
   const std::vector<MessageId> ids(group.ids.begin(), group.ids.end());
   const http::SteadyMs asked_at = http::steady_now_ms();
-  auto extended = queue_.extend(ids, claim, lease());
-  group.extend_at = Clock::now() + lease() / 3;
-  if (!extended) {
-    failed("extend", extended.error());
-    group.extend_at = Clock::now() + trouble_pause_;
-    return;
-  }
+  auto held = queue_.extend(ids, claim, lease());
+  // It stays due: once the queue answers again, this comes before the next claim, which would take
+  // what is held here.
+  if (!held) return failed("extend", held.error());
   succeeded();
   crash_point(CrashPoint::worker_extended);
-  group.lease->until = asked_at + config_.lease_ms;
+  group.extend_at = Clock::now() + lease() / 3;
+  if (*held < ids.size()) group.give_up();
+  if (!group.given_up) group.lease->until = asked_at + config_.lease_ms;
 }
 
 void Worker::look_after() {

@@ -80,9 +80,15 @@ class Worker {
     std::unordered_set<MessageId> ids;
     std::shared_ptr<ClaimLease> lease;
     Clock::time_point extend_at;
+    bool given_up = false;
+
+    // It ran out for a part, and nobody knows any more which of what waits may be delivered: all
+    // of it goes back. What is under way is still extended.
+    void give_up();
   };
 
   std::size_t claim(std::size_t limit);
+  bool still_has(const Claimed& claimed);
   bool record();
   void forget(const Outcome& outcome);
   void count(const Finished& finished, bool lost);
@@ -105,6 +111,7 @@ class Worker {
   WorkerCounts counts_;
   std::size_t held_ = 0;
   std::unordered_map<Claim, Group> groups_;
+  std::unordered_map<MessageId, Claim> claim_of_;  // of everything that is held
   std::vector<Finished> recording_;
   Clock::time_point look_after_at_;
   std::chrono::milliseconds trouble_pause_{0};

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <set>
 #include <thread>
 
 #include "oncekey/transaction.h"
 #include "outbox/sqlite_queue.h"
+#include "outbox/test_queue.h"
 #include "support/scripted_upstream.h"
 #include "support/temporary_folder.h"
 #include "support/waiting.h"
@@ -65,6 +67,35 @@ class OutboxWorker : public testing::Test {
       service_->transaction().enqueue(message);
     }
     service_->commit();
+  }
+  void enqueue_in_order(const std::string& aggregate, const std::string& key) {
+    Message message;
+    message.destination = "provider";
+    message.payload = "{}";
+    message.message_key = key;
+    message.aggregate = aggregate;
+    service_->begin();
+    service_->transaction().enqueue(message);
+    service_->commit();
+  }
+  // From now on the worker's queue is one that can be troubled.
+  TestQueue& trouble() {
+    auto troubled = std::make_unique<TestQueue>(std::move(queue_));
+    TestQueue& queue = *troubled;
+    queue_ = std::move(troubled);
+    return queue;
+  }
+  // Another worker's: delivers what it can claim now, and says the keys.
+  std::set<std::string> delivered_by_another(Queue& queue) {
+    std::set<std::string> keys;
+    const auto claimed = queue.claim("another", 10, 60s);
+    if (!claimed) return keys;
+    for (const Claimed& each : *claimed) {
+      const Outcome outcome{each.id, each.claim, Delivered{}};
+      const auto lost = queue.record({&outcome, 1});
+      if (lost && lost->empty()) keys.insert(each.message.message_key);
+    }
+    return keys;
   }
   std::unique_ptr<Worker> worker(std::vector<SinkConfig> more = {}) {
     more.push_back(sink_);
@@ -223,6 +254,49 @@ TEST_F(OutboxWorker, ClaimsAreExtendedWhileADeliveryTakesLong) {
   run.stop();
   EXPECT_FALSE(witness_.lost_any);
   EXPECT_EQ(upstream_.audit().of_key("slow").size(), 1u);
+}
+
+TEST_F(OutboxWorker, WhatAnotherTookOverIsNotDeliveredWhenTheQueueIsBack) {
+  config_.lease_ms = 300;
+  sink_.in_flight_max = 1;
+  TestQueue& queue = trouble();
+  enqueue("slow", "hold=gate");
+  enqueue_in_order("account", "first");
+  enqueue_in_order("account", "second");
+  auto running = worker();
+  Running run(*running);
+  ASSERT_TRUE(upstream_.audit().wait_for_arrivals("slow", 1));
+  ASSERT_EQ(running->figures().held, 2u);  // "first" waits for the place of "slow"
+  queue.be_away(true);
+  auto other = open_sqlite_queue(path_).value();
+  std::set<std::string> taken_over;
+  EXPECT_TRUE(eventually([&] {
+    taken_over.merge(delivered_by_another(*other));
+    return taken_over == std::set<std::string>{"slow", "first", "second"};
+  }));
+  const std::size_t before = queue.extensions();
+  queue.be_away(false);
+  EXPECT_TRUE(eventually([&] { return queue.extensions() > before; }));
+  upstream_.open_gate("gate");
+  EXPECT_TRUE(eventually([&] { return running->figures().lost == 2; }));
+  EXPECT_EQ(upstream_.audit().of_key("first").size(), 0u) << "delivered after \"second\"";
+}
+
+TEST_F(OutboxWorker, WhatItStillHasIsNotDeliveredAgainWhenItClaimsItOnceMore) {
+  config_.lease_ms = 300;
+  TestQueue& queue = trouble();
+  enqueue("slow", "hold=gate");
+  auto running = worker();
+  Running run(*running);
+  ASSERT_TRUE(upstream_.audit().wait_for_arrivals("slow", 1));
+  queue.stall_next_claim();
+  EXPECT_TRUE(eventually([&] { return running->figures().taken_over == 1; }));
+  upstream_.open_gate("gate");
+  EXPECT_TRUE(eventually([&] { return running->figures().held == 0; }));
+  run.stop();
+  EXPECT_EQ(upstream_.audit().of_key("slow").size(), 1u);
+  EXPECT_EQ(running->figures().delivered, 1u);
+  EXPECT_FALSE(witness_.lost_any);
 }
 
 TEST_F(OutboxWorker, MessageThatKillsItsWorkersIsGivenUp) {

@@ -203,7 +203,7 @@ TEST_P(OutboxQueue, ClaimThatRanOutIsTakenOverAndItsHolderCanChangeNothing) {
   EXPECT_TRUE(second.taken_over);
   EXPECT_NE(second.claim, first.claim);
   EXPECT_FALSE(record(first, Delivered{"late"}));
-  value(queue_->extend({&id, 1}, first.claim, no_lease));
+  EXPECT_EQ(value(queue_->extend({&id, 1}, first.claim, no_lease)), 0u);
   EXPECT_TRUE(claim().empty()) << "the first holder ended the second's lease";
   EXPECT_TRUE(record(second, Delivered{"in time"}));
   EXPECT_EQ(entry(id).provider_id, "in time");
@@ -213,9 +213,10 @@ TEST_P(OutboxQueue, ClaimThatRanOutIsTakenOverAndItsHolderCanChangeNothing) {
 TEST_P(OutboxQueue, ClaimThatIsExtendedIsKept) {
   const MessageId id = enqueue("a");
   const Claimed first = claim(1, no_lease).at(0);
-  value(queue_->extend({&id, 1}, first.claim, long_lease));
+  EXPECT_EQ(value(queue_->extend({&id, 1}, first.claim, long_lease)), 1u);
   EXPECT_TRUE(claim().empty());
   EXPECT_TRUE(record(first, Delivered{}));
+  EXPECT_EQ(value(queue_->extend({&id, 1}, first.claim, long_lease)), 0u) << "it is delivered";
 }
 
 TEST_P(OutboxQueue, ReleasedIsAsIfItHadNotBeenClaimed) {

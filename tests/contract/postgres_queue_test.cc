@@ -312,7 +312,7 @@ TEST_F(PostgresQueueTest, WorkerRoleWithTheDocumentedGrantsWorks) {
   enqueue("a");
   const auto batch = claimed(*queue);
   ASSERT_EQ(payloads(batch), "a");
-  EXPECT_TRUE(queue->extend(std::vector{batch[0].id}, batch[0].claim, lease));
+  EXPECT_EQ(*queue->extend(std::vector{batch[0].id}, batch[0].claim, lease), 1u);
   recorded(*queue, {{batch[0].id, batch[0].claim, DeadLetter{"no"}}});
   EXPECT_EQ(*queue->retry(std::vector{batch[0].id}), 1u);
   EXPECT_EQ(queue->stats()->waiting, 1u);
