@@ -27,6 +27,7 @@ void RocksEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
     return;
   }
   batch_start_ = last_serial_;
+  leases_ended_.clear();
   look_ahead(batch);
   for (Operation* operation : batch) execute(*operation, *this, now);
   ahead_.clear();
@@ -109,7 +110,11 @@ void RocksEngine::delete_stored(const OpenWork::Entry* entry) {
 }
 
 void RocksEngine::store(Record record) {
-  delete_stored(open_.find(record.id));
+  const OpenWork::Entry* entry = open_.find(record.id);
+  if (entry != nullptr && entry->record.state == State::in_progress) {
+    leases_ended_.emplace_back(entry->record.fence, entry->record.locked_until);
+  }
+  delete_stored(entry);
   value_.clear();
   if (record.state == State::completed) {
     key_.clear();

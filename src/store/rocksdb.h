@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "boundary/execution.h"
@@ -41,6 +42,9 @@ class RocksEngine : public Engine, private Records {
  public:
   // How long a broken store waits before it tries again.
   static constexpr DurationMs recovery_pause_ms = 1'000;
+  // What an owner has at least, after the recovery, to repeat a settle that was refused. Owners try
+  // several times a second.
+  static constexpr DurationMs settle_again_ms = 5'000;
   // Settled records reach their table files at the latest after this, so that files can expire.
   static constexpr DurationMs flush_age_ms = 3'600'000;
 
@@ -84,6 +88,8 @@ class RocksEngine : public Engine, private Records {
   bool recover(TimestampMs now);
   std::string reopen(TimestampMs now);
   void withdraw_refused(const OpenWork& before, TimestampMs now);
+  TimestampMs lease_after_recovery(const Record& held, const OpenWork& before,
+                                   TimestampMs now) const;
 
   void publish_stats();
   void estimate_settled();
@@ -96,6 +102,8 @@ class RocksEngine : public Engine, private Records {
   // Serials and fences are one sequence: the epoch in the upper half, a counter in the lower.
   std::uint64_t last_serial_ = 0;
   std::uint64_t batch_start_ = 0;  // everything above was handed out in this batch
+  // Of the holds that this batch ended: should it fail, they go on.
+  std::vector<std::pair<Fence, TimestampMs>> leases_ended_;
   bool epoch_changed_ = false;
   Evictions evictions_;
   bool remembers_ = false;  // any tombstone may exist

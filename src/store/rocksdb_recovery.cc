@@ -178,12 +178,25 @@ void RocksEngine::withdraw_refused(const OpenWork& before, TimestampMs now) {
       const auto settle = failed_in_doubt_.find(record.id);
       if (settle != failed_in_doubt_.end()) previous->fence = settle->second;
       store(std::move(*previous));
-    } else if (const OpenWork::Entry* entry = before.find(record.id);
-               entry != nullptr && entry->record.fence == record.fence &&
-               entry->record.state == State::in_progress) {
-      extend(entry->record);  // heartbeats are only in memory
+    } else {
+      record.locked_until = lease_after_recovery(record, before, now);
+      extend(std::move(record));
     }
   }
+}
+
+// Heartbeats are only in memory, so the lease on disk is an old one.
+TimestampMs RocksEngine::lease_after_recovery(const Record& held, const OpenWork& before,
+                                              TimestampMs now) const {
+  const auto ended = std::find_if(leases_ended_.begin(), leases_ended_.end(),
+                                  [&](const auto& lease) { return lease.first == held.fence; });
+  // The failed batch had settled it. Its owner is in this process and will repeat that: it must not
+  // find the record swept.
+  if (ended != leases_ended_.end()) return std::max(ended->second, now + settle_again_ms);
+  const OpenWork::Entry* entry = before.find(held.id);
+  const bool known = entry != nullptr && entry->record.fence == held.fence &&
+                     entry->record.state == State::in_progress;
+  return known ? entry->record.locked_until : held.locked_until;
 }
 
 }  // namespace oncekey::store

@@ -53,6 +53,12 @@ class BrokenStore : public ::testing::Test {
   ReserveOutcome reserve(const std::string& key) {
     return apply_to(*engine_, reserve_of(key), now_);
   }
+  SettleOutcome settle(const std::string& key, Fence fence) {
+    return apply_to(*engine_, settle_of(key, fence, answered()), now_);
+  }
+  std::vector<RecordId> sweep() {
+    return std::get<std::vector<RecordId>>(apply_to(*engine_, Sweep{}, now_));
+  }
 
   Folder folder_;
   TimestampMs now_ = 1'700'000'000'000;
@@ -95,6 +101,40 @@ TEST_F(BrokenStore, HeartbeatsSurviveTheRecovery) {
   reserve("b");
   now_ += 10 * lease_ms;
   EXPECT_TRUE(std::holds_alternative<InFlight>(reserve("a")));
+}
+
+TEST_F(BrokenStore, HeartbeatsOfWhatWasBeingSettledSurviveTheRecovery) {
+  const Fence fence = std::get<Execute>(reserve("a")).fence;
+  apply_to(*engine_, Heartbeat{{"tenant", "a"}, fence, 50 * lease_ms}, now_);
+  files_->arm(Fault::broken_write, 1, false);
+  ASSERT_TRUE(std::holds_alternative<Unavailable>(settle("a", fence)));
+  now_ += 10 * lease_ms;
+  EXPECT_TRUE(sweep().empty());
+  now_ += 2 * RocksEngine::settle_again_ms;
+  EXPECT_TRUE(sweep().empty()) << "the lease goes on for longer than that";
+  EXPECT_TRUE(std::holds_alternative<Settled>(settle("a", fence)));
+  EXPECT_TRUE(std::holds_alternative<Replay>(reserve("a")));
+}
+
+TEST_F(BrokenStore, SettleCanBeRepeatedWhenItsLeaseRanOutMeanwhile) {
+  const Fence fence = std::get<Execute>(reserve("a")).fence;
+  const Fence dead = std::get<Execute>(reserve("b")).fence;
+  files_->arm(Fault::broken_write, 1, false);
+  ASSERT_TRUE(std::holds_alternative<Unavailable>(settle("a", fence)));
+  now_ += 10 * lease_ms;
+  EXPECT_EQ(sweep(), (std::vector<RecordId>{{"tenant", "b"}})) << "nobody is settling that";
+  EXPECT_TRUE(std::holds_alternative<Settled>(settle("a", fence)));
+  EXPECT_TRUE(std::holds_alternative<StaleFence>(settle("b", dead)));
+}
+
+TEST_F(BrokenStore, WhatIsNotSettledAgainAfterTheRecoveryIsSwept) {
+  const Fence fence = std::get<Execute>(reserve("a")).fence;
+  files_->arm(Fault::broken_write, 1, false);
+  ASSERT_TRUE(std::holds_alternative<Unavailable>(settle("a", fence)));
+  now_ += 10 * lease_ms;
+  EXPECT_TRUE(sweep().empty());
+  now_ += RocksEngine::settle_again_ms;
+  EXPECT_EQ(sweep(), (std::vector<RecordId>{{"tenant", "a"}}));
 }
 
 }  // namespace
