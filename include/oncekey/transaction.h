@@ -52,6 +52,12 @@ class Misuse : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+// The longest times that may be asked for, as in SQL; a tombstone's is that of the retention. Near
+// the end of the numbers' range, a time that is added to the clock would be over before it began,
+// and every retry would execute.
+inline constexpr DurationMs lease_ms_max = 24LL * 3600 * 1000;       // 1 day
+inline constexpr DurationMs retention_ms_max = 3650 * lease_ms_max;  // 3650 days
+
 // A workflow's hold on its record, and where it goes on.
 struct WorkflowHold {
   RecordId id;
@@ -70,7 +76,8 @@ class Transaction {
  public:
   virtual ~Transaction() = default;
 
-  // --- the boundary, as in store.h. The `outcome` members of the arguments are not used. ---
+  // --- the boundary, as in store.h. The `outcome` members of the arguments are not used. A lease
+  // is from 1 ms to lease_ms_max; retention and tombstone are at most retention_ms_max each. ---
   virtual ReserveOutcome reserve(const Reserve& reserve) = 0;
   virtual SettleOutcome settle(const Settle& settle) = 0;
   virtual SettleOutcome heartbeat(const Heartbeat& heartbeat) = 0;

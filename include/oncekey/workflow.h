@@ -148,16 +148,19 @@ using RunOutcome = std::variant<Done, InFlight, Mismatch, OutcomeUnknown, Expire
 
 struct RunnerOptions {
   // How long a dead owner's work stays untouched. Longer than any call_timeout, by lease_margin;
-  // it starts anew with each commit, and before a call that would outlast it.
+  // it starts anew with each commit, and before a call that would outlast it. At most 1 day.
   std::chrono::milliseconds lease = std::chrono::seconds(60);
+  // At most 3650 days each; the retention at least 1 ms.
   std::chrono::milliseconds retention = std::chrono::hours(24);
   std::chrono::milliseconds tombstone{0};
   std::string owner = "library";      // shown to operators
   int transaction_attempts_max = 10;  // while the database says again
   int call_attempts_max = 3;          // in one run
   std::uint32_t attempts_max = 20;    // runs that died; then the record becomes unknown
-  // Between attempts of a call, doubled each time; and until a workflow that stopped goes on.
+  // Between attempts of a call, doubled each time. At most 1 day.
   std::chrono::milliseconds call_pause{100};
+  // Until a workflow that stopped goes on; doubled with each attempt, up to 64 times as long. At
+  // most 22.5 minutes: the longest is then 1 day, as a lease's.
   std::chrono::milliseconds retry_pause = std::chrono::seconds(1);
   // Makes the Database's connection work again after it was lost (PQreset). None: a lost connection
   // ends the run with DatabaseError, and the same request goes on from what was committed.

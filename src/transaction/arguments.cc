@@ -14,6 +14,14 @@ void check_size(std::string_view what, std::size_t size, std::size_t most) {
                std::to_string(most) + " are allowed");
 }
 
+void check_at_most(std::string_view what, DurationMs value, DurationMs most,
+                   std::string_view in_words) {
+  if (value <= most) return;
+  throw Misuse(std::string(what) + " is " + std::to_string(value) + " ms; at most " +
+               std::to_string(most) + " ms (" + std::string(in_words) +
+               ") are allowed, so give a shorter one");
+}
+
 void check_not_negative(std::string_view what, DurationMs value) {
   if (value < 0) throw Misuse(std::string(what) + " is negative");
 }
@@ -42,6 +50,7 @@ void check_header(const Header& header) {
 
 void check_lease(DurationMs lease_ms) {
   if (lease_ms <= 0) throw Misuse("the lease must be longer than 0 ms");
+  check_at_most("the lease", lease_ms, lease_ms_max, "1 day");
 }
 
 void check_name(std::string_view what, std::string_view name) {
@@ -52,7 +61,9 @@ void check_name(std::string_view what, std::string_view name) {
 void check_reserve(const Reserve& reserve) {
   check_lease(reserve.lease_ms);
   check_not_negative("the retention", reserve.retention_ms);
+  check_at_most("the retention", reserve.retention_ms, retention_ms_max, "3650 days");
   check_not_negative("the tombstone's time", reserve.tombstone_ms);
+  check_at_most("the tombstone's time", reserve.tombstone_ms, retention_ms_max, "3650 days");
 }
 
 void check_message(const Message& message) {

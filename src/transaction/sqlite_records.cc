@@ -64,12 +64,14 @@ SqliteRecords::SqliteRecords(sqlite3* connection)
       leases_over_(connection,
                    "SELECT scope, key FROM oncekey_records AS r WHERE state = 1 AND due_at <= ?1"
                    " AND NOT EXISTS (SELECT 1 FROM oncekey_workflows AS w"
-                   "                 WHERE w.scope = r.scope AND w.key = r.key)"
+                   "                 WHERE w.scope = r.scope AND w.key = r.key"
+                   "                 AND w.fence = r.fence)"
                    " ORDER BY due_at LIMIT ?2"),
       held_(connection,
             "SELECT scope, key FROM oncekey_records AS r WHERE state = 1"
             " AND NOT EXISTS (SELECT 1 FROM oncekey_workflows AS w"
-            "                 WHERE w.scope = r.scope AND w.key = r.key)"),
+            "                 WHERE w.scope = r.scope AND w.key = r.key"
+            "                 AND w.fence = r.fence)"),
       due_(connection,
            "SELECT rowid, due_at + tombstone_ms, scope, key FROM oncekey_records"
            " WHERE state = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3"),

@@ -13,17 +13,22 @@ SqliteTransaction::SqliteTransaction(sqlite3* connection, std::function<Timestam
       records_(connection),
       take_lock_(connection, "UPDATE oncekey_schema SET version = version WHERE version = 0"),
       begin_workflow_(connection,
-                      "INSERT INTO oncekey_workflows (scope, key, workflow, input, data)"
-                      " VALUES (?1, ?2, ?3, ?4, x'') ON CONFLICT (scope, key)"
-                      " DO UPDATE SET workflow = excluded.workflow, input = excluded.input"),
-      set_data_(connection, "UPDATE oncekey_workflows SET data = ?3 WHERE scope = ?1 AND key = ?2"),
+                      "INSERT INTO oncekey_workflows (scope, key, workflow, input, data, fence)"
+                      " VALUES (?1, ?2, ?3, ?4, x'', ?5) ON CONFLICT (scope, key)"
+                      " DO UPDATE SET workflow = excluded.workflow, input = excluded.input,"
+                      " fence = excluded.fence"),
+      set_data_(connection,
+                "UPDATE oncekey_workflows SET data = ?3"
+                " WHERE scope = ?1 AND key = ?2 AND fence = ?4"),
+      take_over_(connection,
+                 "UPDATE oncekey_workflows SET fence = ?3 WHERE scope = ?1 AND key = ?2"),
       find_workflow_(connection,
-                     "SELECT workflow, input, data FROM oncekey_workflows"
+                     "SELECT workflow, input, data, fence FROM oncekey_workflows"
                      " WHERE scope = ?1 AND key = ?2"),
       stalled_(connection,
                "SELECT scope, key FROM oncekey_workflows AS w"
                " JOIN oncekey_records AS r USING (scope, key)"
-               " WHERE w.workflow = ?1 AND r.state = 1 AND r.due_at <= ?2"
+               " WHERE w.workflow = ?1 AND w.fence = r.fence AND r.state = 1 AND r.due_at <= ?2"
                " ORDER BY r.due_at LIMIT ?3"),
       is_behind_(connection,
                  "SELECT 1 FROM oncekey_outbox"
@@ -94,7 +99,8 @@ void SqliteTransaction::begin_workflow(const RecordId& id, Fence fence, std::str
   if (record == nullptr || record->state != State::in_progress || record->fence != fence) {
     throw Misuse("begin_workflow() needs a record that was just reserved, and the fence of that");
   }
-  begin_workflow_.run(Blob{id.scope}, Blob{id.key}, workflow, Blob{input});
+  begin_workflow_.run(Blob{id.scope}, Blob{id.key}, workflow, Blob{input},
+                      static_cast<std::int64_t>(fence));
 }
 
 SettleOutcome SqliteTransaction::advance(const RecordId& id, Fence fence,
@@ -107,7 +113,8 @@ SettleOutcome SqliteTransaction::advance(const RecordId& id, Fence fence,
   const Record* const current = *records_.find(id, now);
   SettleDecision decision = decide_advance(current, fence, recovery_point, lease_ms, now);
   if (!decision.next) return std::move(decision.outcome);
-  if (set_data_.run(Blob{id.scope}, Blob{id.key}, Blob{data}) == 0) {
+  const auto held_under = static_cast<std::int64_t>(fence);
+  if (set_data_.run(Blob{id.scope}, Blob{id.key}, Blob{data}, held_under) == 0) {
     throw Misuse("advance() needs a record that begin_workflow() was called for");
   }
   records_.store(std::move(*decision.next));
@@ -121,16 +128,22 @@ std::optional<WorkflowHold> SqliteTransaction::resume(const RecordId& id, std::s
   begin_writing();
   WorkflowHold hold;
   hold.id = id;
+  Fence ran_under = 0;
+  const Blob scope{id.scope};
+  const Blob key{id.key};
   {
-    const Blob scope{id.scope};
-    const Blob key{id.key};
     Statement::Rows row = find_workflow_.rows(scope, key);
     if (!row.next() || row.bytes(0) != workflow) return {};
     hold.input = row.bytes(1);
     hold.data = row.bytes(2);
+    ran_under = static_cast<Fence>(row.number(3));
   }
   const TimestampMs now = clock_();
   const Record* const current = *records_.find(id, now);
+  // Somebody reserved the key after the workflow had failed, and did not go on with it: what that
+  // hold did is not known.
+  const bool in_progress = current != nullptr && current->state == State::in_progress;
+  if (in_progress && current->fence != ran_under) return {};
   auto next = decide_resume(current, lease_ms, owner, now, records_.next_fence());
   if (!next) return {};
   hold.fence = next->fence;
@@ -138,6 +151,7 @@ std::optional<WorkflowHold> SqliteTransaction::resume(const RecordId& id, std::s
   hold.locked_until = next->locked_until;
   hold.recovery_point = next->recovery_point;
   records_.store(std::move(*next));
+  take_over_.run(scope, key, static_cast<std::int64_t>(hold.fence));
   return hold;
 }
 

@@ -44,6 +44,7 @@ class SqliteTransaction : public Transaction {
   Statement take_lock_;
   Statement begin_workflow_;
   Statement set_data_;
+  Statement take_over_;
   Statement find_workflow_;
   Statement stalled_;
   Statement is_behind_;

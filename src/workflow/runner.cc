@@ -13,6 +13,49 @@ constexpr int rounds_max = 10;
 // How many records with a lost recovery point are remembered, and passed over.
 constexpr std::size_t stuck_max = 1000;
 
+constexpr std::chrono::milliseconds lease_max{lease_ms_max};
+constexpr std::chrono::milliseconds retention_max{retention_ms_max};
+// A workflow that stopped keeps its lease for the pause, which Custody::retry_in() makes up to 64
+// times as long.
+constexpr std::chrono::milliseconds retry_pause_max = lease_max / 64;
+
+// No longer than the database can add to its clock.
+void check_longest(const std::string& here, const RunnerOptions& options) {
+  const struct {
+    std::string name;
+    std::chrono::milliseconds value;
+    std::chrono::milliseconds most;
+    std::string in_words;
+  } limits[] = {
+      {"lease", options.lease, lease_max, "1 day"},
+      {"retention", options.retention, retention_max, "3650 days"},
+      {"tombstone", options.tombstone, retention_max, "3650 days"},
+      {"call_pause", options.call_pause, lease_max, "1 day"},
+      {"retry_pause", options.retry_pause, retry_pause_max, "22.5 minutes"},
+  };
+  for (const auto& limit : limits) {
+    if (limit.value <= limit.most) continue;
+    throw Misuse(here + limit.name + " is " + std::to_string(limit.value.count()) +
+                 " ms; at most " + std::to_string(limit.most.count()) + " ms (" + limit.in_words +
+                 ") are allowed, so give a shorter one");
+  }
+}
+
+// Needs a lease that was checked: a call's time may be anything, and sums of it may not.
+void check_call(const std::string& here, const Phase& phase, std::chrono::milliseconds lease) {
+  if (!phase.call || phase.call_timeout <= lease - Runner::lease_margin) return;
+  const std::string may_take = here + "the call of phase \"" + phase.name + "\" may take " +
+                               std::to_string(phase.call_timeout.count()) + " ms, but ";
+  const auto longest = lease_max - Runner::lease_margin;
+  if (phase.call_timeout > longest) {
+    throw Misuse(may_take + "no lease is longer than 1 day. Make its call_timeout at most " +
+                 std::to_string(longest.count()) + " ms");
+  }
+  throw Misuse(may_take + "the lease is " + std::to_string(lease.count()) +
+               " ms: somebody else would go on while it runs. Make the lease at least " +
+               std::to_string((phase.call_timeout + Runner::lease_margin).count()) + " ms");
+}
+
 void check(const Workflow& workflow, const RunnerOptions& options) {
   const std::string here = "workflow \"" + workflow.name() + "\": ";
   const auto require = [&](bool good, const std::string& what) {
@@ -23,18 +66,11 @@ void check(const Workflow& workflow, const RunnerOptions& options) {
   require(options.retention >= 1ms, "the retention is at least 1 ms");
   require(options.tombstone >= 0ms && options.retry_pause >= 0ms && options.call_pause >= 0ms,
           "a pause or tombstone may not be negative");
+  check_longest(here, options);
   require(options.transaction_attempts_max >= 1 && options.call_attempts_max >= 1 &&
               options.attempts_max >= 1,
           "each number of attempts is at least 1");
-  for (const Phase& phase : workflow.phases()) {
-    if (phase.call && phase.call_timeout + Runner::lease_margin > options.lease) {
-      throw Misuse(here + "the call of phase \"" + phase.name + "\" may take " +
-                   std::to_string(phase.call_timeout.count()) + " ms, but the lease is " +
-                   std::to_string(options.lease.count()) +
-                   " ms: somebody else would go on while it runs. Make the lease at least " +
-                   std::to_string((phase.call_timeout + Runner::lease_margin).count()) + " ms");
-    }
-  }
+  for (const Phase& phase : workflow.phases()) check_call(here, phase, options.lease);
 }
 
 // Marks a runner as busy while it lives.

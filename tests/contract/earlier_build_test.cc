@@ -43,7 +43,8 @@ void regress(const std::string& engine, const std::string& folder) {
     const std::string file = engine == "sqlite" ? "/own.db" : "/service.db";
     SqliteClient client(folder + file);
     client.run("ALTER TABLE oncekey_records DROP COLUMN history");
-    client.run("DELETE FROM oncekey_schema WHERE version = 2");
+    client.run("ALTER TABLE oncekey_workflows DROP COLUMN fence");
+    client.run("DELETE FROM oncekey_schema WHERE version >= 2");
   }
 }
 

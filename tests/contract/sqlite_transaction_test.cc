@@ -1,5 +1,6 @@
 // Key, business rows and messages in one transaction of the caller's SQLite connection.
 #include <latch>
+#include <limits>
 #include <thread>
 
 #include "contract.h"
@@ -184,6 +185,34 @@ TEST_F(SqliteTransactionTest, WrongUseIsSaid) {
   EXPECT_THROW(oncekey::join(static_cast<sqlite3*>(nullptr)), Misuse);
 }
 
+// Added to the clock they would be over before they began, and every retry would execute.
+TEST_F(SqliteTransactionTest, TimesBeyondTheirLimitsAreRefused) {
+  constexpr DurationMs endless = std::numeric_limits<DurationMs>::max();
+  Reserve longest = reserve_of("a");
+  longest.lease_ms = lease_ms_max;
+  longest.retention_ms = retention_ms_max;
+  longest.tombstone_ms = retention_ms_max;
+  Transaction& t = begin();
+  for (DurationMs Reserve::*time :
+       {&Reserve::lease_ms, &Reserve::retention_ms, &Reserve::tombstone_ms}) {
+    Reserve beyond = longest;
+    beyond.*time += 1;
+    EXPECT_THROW(t.reserve(beyond), Misuse);
+    beyond.*time = endless;
+    EXPECT_THROW(t.reserve(beyond), Misuse);
+  }
+  const auto held = std::get<Execute>(t.reserve(longest));
+  EXPECT_EQ(held.locked_until, now_ + lease_ms_max);
+  const RecordId id = longest.id;
+  EXPECT_THROW(t.heartbeat({id, held.fence, endless, {}}), Misuse);
+  EXPECT_THROW(t.advance(id, held.fence, "point", "", endless), Misuse);
+  EXPECT_THROW(t.resume(id, "pay", endless, "second"), Misuse);
+  EXPECT_EQ(std::get<Settled>(t.settle(settle_of("a", held.fence, answered()))).expires_at,
+            now_ + retention_ms_max);
+  database_->commit();
+  EXPECT_TRUE(std::holds_alternative<Replay>(reserve("a")));
+}
+
 TEST_F(SqliteTransactionTest, AMessageIsConsumedOnce) {
   const auto consume = [&](const char* consumer, const char* key) {
     return in_transaction([&](Transaction& t) { return t.consume_once(consumer, key); });
@@ -267,6 +296,49 @@ TEST_F(SqliteWorkflowTest, ProvedFailureIsResumedToo) {
   ASSERT_TRUE(hold);
   EXPECT_EQ(hold->recovery_point, "charged");
   EXPECT_EQ(hold->attempt, 2u);
+  EXPECT_TRUE(std::holds_alternative<Settled>(advance("a", hold->fence, "sent", "{}")));
+  now_ += lease_ms;
+  EXPECT_EQ(stalled(), (std::vector<RecordId>{{"tenant", "a"}})) << "it is a workflow's hold again";
+  EXPECT_TRUE(resume("a"));
+}
+
+TEST_F(SqliteWorkflowTest, PlainHoldOnAKeyThatFailedAsAWorkflowIsNotResumed) {
+  settle("a", start("a"), SettleFailed{"no"});
+  const Fence plain = execute("a");
+  EXPECT_THROW(begin().advance({"tenant", "a"}, plain, "charged", "{}", lease_ms), Misuse);
+  database_->rollback();
+  now_ += lease_ms;
+  EXPECT_TRUE(stalled().empty());
+  EXPECT_FALSE(resume("a"));
+  const auto engine = open_or_fail("sqlite:" + path_ + "?shared=1", [this] { return now_; });
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(std::get<std::vector<RecordId>>(apply_to(*engine, Sweep{}, now_)),
+            (std::vector<RecordId>{{"tenant", "a"}}));
+  EXPECT_EQ(find("a")->state, State::unknown);
+}
+
+TEST_F(SqliteWorkflowTest, ReservedAnewItGoesOnWhenItIsBegunAgain) {
+  const Fence first = start("a");
+  advance("a", first, "charged", "{\"id\":7}");
+  settle("a", first, SettleFailed{"no"});
+  start("a");
+  now_ += lease_ms;
+  const auto hold = resume("a");
+  ASSERT_TRUE(hold);
+  EXPECT_EQ(hold->data, "{\"id\":7}");
+  EXPECT_EQ(hold->attempt, 3u);
+}
+
+TEST_F(SqliteWorkflowTest, WorkflowOfAnEarlierBuildGoesOn) {
+  start("a");
+  database_.reset();
+  connection_.run("ALTER TABLE oncekey_workflows DROP COLUMN fence");
+  connection_.run("DELETE FROM oncekey_schema WHERE version = 3");
+  oncekey::migrate(connection_);
+  database_ = join(connection_);
+  now_ += lease_ms;
+  EXPECT_EQ(stalled(), (std::vector<RecordId>{{"tenant", "a"}}));
+  EXPECT_TRUE(resume("a"));
 }
 
 TEST_F(SqliteWorkflowTest, StalledOnesComeLongestFirstAndWithinTheLimit) {

@@ -1,4 +1,8 @@
 // Wrong use is found early, said clearly, and does no damage.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
 #include "workflow/place.h"
 
 namespace oncekey::test {
@@ -43,6 +47,83 @@ TEST_P(WorkflowMisuse, LeaseShorterThanACallIsFoundBeforeAnythingRuns) {
   options.call_attempts_max = 0;
   says(complaint([&] { Runner(link_.database(), Workflow("w", {phase}), options); }),
        "attempts is at least 1");
+}
+
+// Added to the clock they would be over before they began, and every retry would execute.
+TEST_P(WorkflowMisuse, TimesBeyondTheirLimitsAreFoundBeforeAnythingRuns) {
+  const Phase phase{.name = "only",
+                    .body = [](const PhaseBody&) -> PhaseEnd { return Finish{created("")}; }};
+  const auto refuses = [&](std::chrono::milliseconds RunnerOptions::*time,
+                           std::chrono::milliseconds most, const std::string& message) {
+    for (const auto beyond : {most + 1ms, std::chrono::milliseconds::max()}) {
+      auto options = quick();
+      options.*time = beyond;
+      says(complaint([&] { Runner(link_.database(), Workflow("w", {phase}), options); }), message);
+    }
+    auto options = quick();
+    options.*time = most;
+    EXPECT_EQ(complaint([&] { Runner(link_.database(), Workflow("w", {phase}), options); }),
+              "none");
+  };
+  refuses(&RunnerOptions::lease, 24h, "at most 86400000 ms (1 day)");
+  refuses(&RunnerOptions::retention, 24h * 3650, "at most 315360000000 ms (3650 days)");
+  refuses(&RunnerOptions::tombstone, 24h * 3650, "at most 315360000000 ms (3650 days)");
+  refuses(&RunnerOptions::call_pause, 24h, "at most 86400000 ms (1 day)");
+  refuses(&RunnerOptions::retry_pause, 1350s, "at most 1350000 ms (22.5 minutes)");
+}
+
+TEST_P(WorkflowMisuse, CallLongerThanAnyLeaseIsFoundBeforeAnythingRuns) {
+  const Phase phase{.name = "call",
+                    .call = [](const PhaseCall&) { return std::string(); },
+                    .call_timeout = std::chrono::milliseconds::max(),
+                    .body = [](const PhaseBody&) -> PhaseEnd { return Finish{created("")}; }};
+  says(complaint([&] { Runner(link_.database(), Workflow("w", {phase}), quick()); }),
+       "Make its call_timeout at most 86399900 ms");
+}
+
+// What is handed back has the pause as its lease, however often it was doubled.
+TEST_P(WorkflowMisuse, LongestPauseIsNeverLongerThanTheLongestLease) {
+  auto options = quick();
+  options.retry_pause = 1350s;
+  options.call_attempts_max = 1;
+  Runner runner(
+      link_.database(),
+      Workflow("w", {{.name = "only",
+                      .call = [](const PhaseCall&) -> std::string {
+                        throw CallFailed(CallFailed::Kind::no_answer, "lost");
+                      },
+                      .body = [](const PhaseBody&) -> PhaseEnd { return Finish{created("")}; }}}),
+      options);
+  std::chrono::milliseconds longest{0};
+  for (int attempt = 1; attempt <= 8; ++attempt) {
+    const auto outcome = runner.run(request("k"));
+    ASSERT_TRUE(std::holds_alternative<TryAgain>(outcome)) << attempt << ": " << outcome.index();
+    longest = std::max(longest, std::get<TryAgain>(outcome).retry_in);
+    link_.end_leases();
+  }
+  EXPECT_EQ(longest.count(), lease_ms_max);
+}
+
+TEST_P(WorkflowMisuse, ReservationBeyondTheLimitsOfTimeIsRefused) {
+  link_.database().begin();
+  Transaction& transaction = link_.database().transaction();
+  const auto refuses = [&](DurationMs Reserve::*time, DurationMs most, const std::string& message) {
+    Reserve reserve;
+    reserve.id = request("k").id;
+    reserve.fingerprint = request("k").fingerprint;
+    reserve.lease_ms = 1000;
+    reserve.retention_ms = 1000;
+    for (const DurationMs beyond : {most + 1, std::numeric_limits<DurationMs>::max()}) {
+      reserve.*time = beyond;
+      says(complaint([&] { transaction.reserve(reserve); }), message);
+      says(complaint([&] { transaction.reserve_all({&reserve, 1}); }), message);
+    }
+  };
+  refuses(&Reserve::lease_ms, lease_ms_max, "the lease is");
+  refuses(&Reserve::retention_ms, retention_ms_max, "the retention is");
+  refuses(&Reserve::tombstone_ms, retention_ms_max, "the tombstone's time is");
+  link_.database().commit();
+  EXPECT_FALSE(place_.record(request("k").id).has_value());
 }
 
 TEST_P(WorkflowMisuse, BodyThatCommitsByItselfIsNeverRunAgain) {
