@@ -33,7 +33,8 @@ class GroupRunner {
   static constexpr std::size_t group_max = 64;  // requests in one transaction
 
   // Misuse: no member, or a workflow that is not one phase without a call. Two or three members are
-  // enough: while one commits, another one executes.
+  // enough: while one commits, another one executes. One that hangs keeps only its own group
+  // waiting as long as another is free.
   explicit GroupRunner(std::vector<GroupMember> members, RunnerOptions options = {});
   ~GroupRunner();
   GroupRunner(const GroupRunner&) = delete;

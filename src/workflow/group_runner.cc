@@ -1,3 +1,4 @@
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -18,6 +19,9 @@ namespace {
 
 // So many are not made to wait for the group that is under way.
 constexpr std::size_t crowd = 24;
+// Nor is anybody made to wait longer than this for it while a connection is free: it may hang. Most
+// commits take less, and are worth waiting for.
+constexpr std::chrono::milliseconds patience{50};
 
 // The group cannot do it; each request is run by itself.
 struct Unusual {};
@@ -43,12 +47,14 @@ struct GroupRunner::Member {
   std::unique_ptr<Workflow> workflow;
 };
 
-// A caller's request. He waits until it is done, or until it is his turn to lead a group. The last
-// three are the mutex's.
+// A caller's request. He waits until it is done, or until it is his turn to lead a group. `taken`
+// and `leads` belong to the Shared's mutex, the last three to the waiter's own.
 struct GroupRunner::Waiter {
   const RunRequest* request;
   std::optional<RunOutcome> outcome;
   std::exception_ptr error;
+  bool taken = false;  // into somebody's group, which alone runs it
+  bool leads = false;  // has a connection; a second one would lie idle while the first is at work
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -64,10 +70,12 @@ struct GroupRunner::Shared {
   std::deque<std::shared_ptr<Waiter>> waiting;
 
   using Group = std::vector<std::shared_ptr<Waiter>>;
-  Member* enter(std::shared_ptr<Waiter> waiter);
+  Member* enter(const std::shared_ptr<Waiter>& waiter);
+  Member* lose_patience(Waiter& waiter);
+  Member* take_free(Waiter& leader);
   Group take_group();
-  void lead(Member& member);
-  void hand_over(Member& member);
+  void lead(Member& member, Waiter& leader);
+  void hand_over(Member& member, Waiter& leader);
   void run_together(Member& member, const Group& group);
   void run_alone(Member& member, Waiter& waiter);
 };
@@ -94,11 +102,14 @@ RunOutcome GroupRunner::run(const RunRequest& request) {
   waiter->request = &canonical;
   Member* member = shared_->enter(waiter);
   for (;;) {
-    if (member != nullptr) shared_->lead(*member);
+    if (member != nullptr) shared_->lead(*member, *waiter);
     std::unique_lock lock(waiter->mutex);
-    waiter->changed.wait(lock, [&] { return waiter->done || waiter->leads_with != nullptr; });
+    const bool told = waiter->changed.wait_for(
+        lock, patience, [&] { return waiter->done || waiter->leads_with != nullptr; });
     member = std::exchange(waiter->leads_with, nullptr);
-    if (member == nullptr) break;  // done, and nobody left a connection to it
+    if (told && member == nullptr) break;  // done, and nobody left a connection to it
+    lock.unlock();                         // the Shared's mutex comes first
+    if (!told) member = shared_->lose_patience(*waiter);
   }
   if (waiter->error) std::rethrow_exception(waiter->error);
   return std::move(*waiter->outcome);
@@ -106,11 +117,26 @@ RunOutcome GroupRunner::run(const RunRequest& request) {
 
 // A connection to lead with, if it is worth starting. A second group beside one that is under way
 // is worth its commit only when many wait.
-GroupRunner::Member* GroupRunner::Shared::enter(std::shared_ptr<Waiter> waiter) {
+GroupRunner::Member* GroupRunner::Shared::enter(const std::shared_ptr<Waiter>& waiter) {
   const std::lock_guard lock(mutex);
-  waiting.push_back(std::move(waiter));
+  waiting.push_back(waiter);
   const bool others_busy = free.size() < members.size();
-  if (free.empty() || (others_busy && waiting.size() < crowd)) return nullptr;
+  if (others_busy && waiting.size() < crowd) return nullptr;
+  return take_free(*waiter);
+}
+
+// A connection to lead with, for somebody who has waited long. He may have been served, or given
+// one, before he comes to say so.
+GroupRunner::Member* GroupRunner::Shared::lose_patience(Waiter& waiter) {
+  const std::lock_guard lock(mutex);
+  if (waiter.taken || waiter.leads) return nullptr;
+  return take_free(waiter);
+}
+
+// Needs the mutex.
+GroupRunner::Member* GroupRunner::Shared::take_free(Waiter& leader) {
+  if (free.empty()) return nullptr;
+  leader.leads = true;
   Member* const member = free.back();
   free.pop_back();
   return member;
@@ -125,6 +151,7 @@ GroupRunner::Shared::Group GroupRunner::Shared::take_group() {
   for (std::shared_ptr<Waiter>& waiter : waiting) {
     const bool fits = group.size() < group_max && ids.insert(waiter->request->id).second;
     if (fits) {
+      waiter->taken = true;
       group.push_back(std::move(waiter));
     } else {
       rest.push_back(std::move(waiter));
@@ -134,14 +161,14 @@ GroupRunner::Shared::Group GroupRunner::Shared::take_group() {
   return group;
 }
 
-void GroupRunner::Shared::lead(Member& member) {
+void GroupRunner::Shared::lead(Member& member, Waiter& leader) {
   const Group group = take_group();
   if (group.size() == 1) {
     run_alone(member, *group.front());
   } else if (!group.empty()) {
     run_together(member, group);
   }
-  hand_over(member);
+  hand_over(member, leader);
   for (const auto& waiter : group) {
     const std::lock_guard lock(waiter->mutex);
     waiter->done = true;
@@ -150,11 +177,13 @@ void GroupRunner::Shared::lead(Member& member) {
 }
 
 // To whoever waits longest. He may be in another group by then, and leads all the same.
-void GroupRunner::Shared::hand_over(Member& member) {
+void GroupRunner::Shared::hand_over(Member& member, Waiter& leader) {
   const std::lock_guard lock(mutex);
+  leader.leads = false;
   for (const auto& waiter : waiting) {
+    if (waiter->leads) continue;
+    waiter->leads = true;
     const std::lock_guard own(waiter->mutex);
-    if (waiter->leads_with != nullptr) continue;
     waiter->leads_with = &member;
     waiter->changed.notify_one();
     return;

@@ -1,33 +1,76 @@
 // Many requests in one commit come to what each would have come to by itself.
 #include "oncekey/group.h"
 
+#include <chrono>
+#include <future>
+#include <latch>
 #include <thread>
 
 #include "workflow/place.h"
+#include "workflow/wrapped_database.h"
 
 namespace oncekey::test {
 namespace {
 
+// A commit that hangs, until it is told to go on.
+struct Hang {
+  std::atomic<int> commits = 0;
+  std::latch begun{1};
+  std::latch over{1};
+};
+
+// The first commit of all that share a Hang takes effect, and then does not return: SQLite's only
+// writer would keep everybody out before that.
+class HangingDatabase final : public WrappedDatabase {
+ public:
+  HangingDatabase(Database& real, Hang& hang) : WrappedDatabase(real), hang_(hang) {}
+
+  void commit() override {
+    real_.commit();
+    if (hang_.commits++ != 0) return;
+    hang_.begun.count_down();
+    hang_.over.wait();
+  }
+
+ private:
+  Hang& hang_;
+};
+
 class Groups : public WorkflowTest {
  protected:
+  using InBody = std::function<void(const std::string& key)>;
+
+  static Workflow payment(Link& link, const InBody& in_body) {
+    return Workflow(
+        "payment",
+        {{.name = "pay", .body = [&link, in_body](const PhaseBody& body) -> PhaseEnd {
+            write_effect(link, body, "payment");
+            body.transaction.enqueue({.destination = "provider", .payload = body.id.key});
+            if (in_body) in_body(body.id.key);
+            if (body.id.key.starts_with("fails")) return Fail{"refused"};
+            return Finish{created("\"" + body.id.key + "\"")};
+          }}});
+  }
+
   // On PostgreSQL two connections, which work at once; SQLite has one writer.
-  GroupRunner runner(const std::function<void(const std::string& key)>& in_body = {}) {
+  GroupRunner runner(const InBody& in_body = {}) {
     std::vector<GroupMember> members;
     const int connections = link_.is_postgres() ? 2 : 1;
     for (int i = 0; i < connections; ++i) {
       links_.push_back(place_.another_link());
       Link& link = *links_.back();
-      members.push_back(
-          {link.database(),
-           Workflow("payment",
-                    {{.name = "pay", .body = [&link, in_body](const PhaseBody& body) -> PhaseEnd {
-                        write_effect(link, body, "payment");
-                        body.transaction.enqueue(
-                            {.destination = "provider", .payload = body.id.key});
-                        if (in_body) in_body(body.id.key);
-                        if (body.id.key.starts_with("fails")) return Fail{"refused"};
-                        return Finish{created("\"" + body.id.key + "\"")};
-                      }}})});
+      members.push_back({link.database(), payment(link, in_body)});
+    }
+    return GroupRunner(std::move(members), quick());
+  }
+
+  GroupRunner hanging_runner(Hang& hang) {
+    std::vector<GroupMember> members;
+    for (int i = 0; i < 2; ++i) {
+      links_.push_back(place_.another_link());
+      Link& link = *links_.back();
+      hanging_.push_back(std::make_unique<HangingDatabase>(link.database(), hang));
+      members.push_back({*hanging_.back(), payment(link, {})});
     }
     return GroupRunner(std::move(members), quick());
   }
@@ -63,6 +106,7 @@ class Groups : public WorkflowTest {
   }
 
   std::vector<std::unique_ptr<Link>> links_;
+  std::vector<std::unique_ptr<HangingDatabase>> hanging_;
 };
 ON_BOTH_DATABASES(Groups);
 
@@ -125,6 +169,27 @@ TEST_P(Groups, AnotherFingerprintIsRefusedWithinAGroup) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(std::holds_alternative<Mismatch>(outcome));
   EXPECT_EQ(place_.effects("k0", "payment"), 1);
+}
+
+TEST_P(Groups, ConnectionThatHangsInItsCommitHoldsUpNobodyElse) {
+  Hang hang;
+  GroupRunner group = hanging_runner(hang);
+  const auto run = [&](const std::string& key) {
+    return std::async(std::launch::async, [&group, key] { return group.run(request(key, "{}")); });
+  };
+  auto slow = run("slow");
+  hang.begun.wait();
+  auto first = run("first");
+  auto second = run("second");
+  // Only where it fails does it wait so long.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const bool first_in_time = first.wait_until(deadline) == std::future_status::ready;
+  const bool second_in_time = second.wait_until(deadline) == std::future_status::ready;
+  hang.over.count_down();
+  EXPECT_TRUE(first_in_time && second_in_time) << "they waited for the commit that hangs";
+  expect_done(first.get(), "first");
+  expect_done(second.get(), "second");
+  expect_done(slow.get(), "slow");
 }
 
 TEST_P(Groups, TakeOnlyOnePhaseWithoutACall) {
