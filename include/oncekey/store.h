@@ -51,6 +51,7 @@ struct Replay {  // done before; null response: executed, the answer was not kep
   TimestampMs completed_at = 0;
   TimestampMs expires_at = 0;
   TimestampMs decided_at = 0;  // the store's clock, which need not be the caller's
+  DurationMs age_ms = 0;       // a cache said it, and the store that long ago
 };
 struct InFlight {
   std::uint32_t attempt = 0;

@@ -65,6 +65,7 @@ void ReplayCache::insert(const RecordId& id, Entry entry, http::SteadyMs asked_a
   }
   if (bytes > shard_bytes_max_ / 4) return;
   const http::SteadyMs until = asked_at + entry.replay.expires_at - entry.replay.decided_at;
+  const http::SteadyMs trusted_until = asked_at - entry.replay.age_ms + trust_ms_;
   std::string name = name_of(id);
   Shard& shard = shard_of(name);
   std::lock_guard lock(shard.mutex);
@@ -73,8 +74,7 @@ void ReplayCache::insert(const RecordId& id, Entry entry, http::SteadyMs asked_a
   while (!shard.slots.empty() && shard.bytes + bytes > shard_bytes_max_) {
     erase(shard, std::prev(shard.slots.end()));
   }
-  shard.slots.push_front(
-      Slot{std::move(name), std::move(entry), bytes, until, asked_at + trust_ms_});
+  shard.slots.push_front(Slot{std::move(name), std::move(entry), bytes, until, trusted_until});
   shard.by_name.emplace(shard.slots.front().name, shard.slots.begin());
   shard.bytes += bytes;
 }

@@ -90,6 +90,16 @@ TEST(ReplayCache, WallClocksOfStoreAndGatewayNeedNotAgree) {
   EXPECT_FALSE(cache.find({"t", "k"}, 20'500));
 }
 
+TEST(ReplayCache, WhatAnotherCacheSaidIsTrustedForWhatIsLeftOfItsTime) {
+  ReplayCache cache(1'024 * kilobyte, trust_ms);
+  ReplayCache::Entry second_hand = entry("body", 10 * trust_ms);
+  second_hand.replay.age_ms = trust_ms - 100;
+  cache.insert({"t", "k"}, second_hand, 0);
+  EXPECT_TRUE(cache.find({"t", "k"}, 99));
+  EXPECT_FALSE(cache.find({"t", "k"}, 100));
+  EXPECT_TRUE(cache.find_old({"t", "k"}, 100));
+}
+
 TEST(ReplayCache, ForgettingWhatIsNotThereIsHarmless) {
   ReplayCache cache(1'024 * kilobyte, trust_ms);
   cache.forget({"t", "k"});

@@ -66,17 +66,20 @@ TimestampMs steady_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(since_start).count();
 }
 
-// The lanes see Redis first; the background work (sweeping, reaping, operators) never does.
+// The lanes see Redis first; the background work (sweeping, reaping, operators) never asks it.
 Result<Store, std::string> open_tiered(const StoreUrl& url, const OpenOptions& options) {
   auto store = open_postgres({.url = url.postgres, .timeout_ms = options.timeout_ms});
   if (!store) return store;
+  std::vector<std::unique_ptr<Engine>*> engines{&store->background};
+  for (std::unique_ptr<Engine>& lane : store->lanes) engines.push_back(&lane);
   const auto memory = std::make_shared<TieredMemory>();
-  for (std::unique_ptr<Engine>& lane : store->lanes) {
+  for (std::unique_ptr<Engine>* const engine : engines) {
     auto cache = RedisCache::open(url.redis);
     if (!cache) return cache.error();
-    lane = std::make_unique<TieredEngine>(TieredParts{std::move(lane), std::move(*cache), memory,
-                                                      options.secret, options.replay_trust_ms,
-                                                      steady_ms});
+    const bool only_forgets = engine == &store->background;
+    *engine = std::make_unique<TieredEngine>(
+        TieredParts{std::move(*engine), std::move(*cache), memory, options.secret,
+                    options.replay_trust_ms, steady_ms, only_forgets});
   }
   return store;
 }

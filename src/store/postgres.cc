@@ -6,11 +6,9 @@
 
 #include "boundary/decide.h"
 #include "boundary/execution.h"
-#include "store/postgres_complete_sql.h"
 #include "store/postgres_look_sql.h"
 #include "store/postgres_reserve_sql.h"
 #include "store/postgres_rows.h"
-#include "store/postgres_settle_sql.h"
 
 namespace oncekey::store {
 namespace {
@@ -24,38 +22,12 @@ const RecordId* id_of(const Operation& operation) {
   return nullptr;
 }
 
-Fence fence_of(const Operation& settle_or_heartbeat) {
-  const auto* settle = std::get_if<Settle>(&settle_or_heartbeat);
-  return settle != nullptr ? settle->fence : std::get<Heartbeat>(settle_or_heartbeat).fence;
-}
-
 struct LessById {
   bool operator()(const RecordId* a, const RecordId* b) const { return *a < *b; }
 };
 
 Unavailable unavailable(const PostgresError& error) {
   return {reason_of(error)};
-}
-
-bool waited_for_a_lock(const PostgresError& error) {
-  return error.sqlstate == "55P03";
-}
-
-Settled settled(const Settle& settle, TimestampMs due_at) {
-  const bool completed = std::holds_alternative<SettleCompleted>(settle.verdict);
-  return {.expires_at = completed ? due_at : 0};
-}
-
-Settled settled(const Heartbeat&, TimestampMs due_at) {
-  return {.expires_at = due_at};
-}
-
-std::string_view target_state(const Settle& settle) {
-  return state_name(settle.verdict);
-}
-
-std::string_view target_state(const Heartbeat&) {
-  return "in_progress";
 }
 
 // A row of postgres_look.sql.
@@ -118,7 +90,7 @@ void PostgresEngine::apply(std::span<Operation* const> batch, TimestampMs) {
   std::vector<Operation*> settles;
   std::set<const RecordId*, LessById> ids;
   auto flush = [&] {
-    if (!settles.empty()) settle_all(settles, deadline);
+    if (!settles.empty()) settle_all(std::move(settles), deadline);
     if (!reserves.empty()) reserve_all(std::move(reserves), deadline);
     settles.clear();
     reserves.clear();
@@ -211,7 +183,8 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
 
 // Rows of postgres_reserve.sql, which have one hold.
 void PostgresEngine::remember(const PostgresResult& made, std::string key) {
-  PostgresHold hold{PostgresPlace(made.bytes(0, 3)), std::string(made.bytes(0, 4)), std::move(key)};
+  PostgresHold hold{PostgresPlace(made.bytes(0, 3)), std::string(made.bytes(0, 4)), std::move(key),
+                    session_.server()};
   std::vector<PostgresReservations::Made> reservations;
   for (int row = 0; row < made.rows(); ++row) {
     reservations.push_back(
@@ -251,62 +224,6 @@ void PostgresEngine::answer_from_records(Reserving& open, bool in_doubt, Deadlin
     reserve->outcome = std::move(decision.outcome);
     open.erase(found);
   }
-}
-
-void PostgresEngine::settle_all(const std::vector<Operation*>& operations, Deadline deadline) {
-  SettleRows rows;
-  std::unordered_map<Fence, Operation*> open;
-  std::vector<Operation*> same_fence;  // of another record, which only a wrong caller can cause
-  std::vector<Operation*> sorted = operations;
-  std::sort(sorted.begin(), sorted.end(),
-            [](Operation* a, Operation* b) { return *id_of(*a) < *id_of(*b); });
-  std::vector<Fence> fences;
-  for (Operation* const operation : sorted) fences.push_back(fence_of(*operation));
-  const auto places = options_.reservations->take_places(fences);
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    Operation* const operation = sorted[i];
-    const Fence fence = fences[i];
-    const auto* settle = std::get_if<Settle>(operation);
-    if (!open.emplace(fence, operation).second) {
-      same_fence.push_back(operation);
-      continue;
-    }
-    if (settle != nullptr) {
-      rows.add(*settle);
-    } else {
-      rows.add(std::get<Heartbeat>(*operation));
-    }
-    rows.add_place(places[i]);
-  }
-  static const std::string settle_statement(settle_sql), complete_statement(complete_sql);
-  auto done = rows.only_completes()
-                  ? call("oncekey_complete", complete_statement, rows.to_complete(), deadline)
-                  : call("oncekey_settle", settle_statement, rows.to_settle(), deadline);
-  if (!done && operations.size() > 1 && waited_for_a_lock(done.error())) {
-    for (Operation* const operation : operations) settle_all({operation}, deadline);
-    return;
-  }
-  if (!done) {
-    for (Operation* const operation : operations) refuse(*operation, reason_of(done.error()));
-    return;
-  }
-  if (done->rows() > 0) ++commits_;
-  std::vector<Fence> ended;
-  for (int row = 0; row < done->rows(); ++row) {
-    const auto found = open.find(static_cast<Fence>(done->integer(row, 0)));
-    const TimestampMs due_at = done->timestamp(row, 1);
-    if (auto* settle = std::get_if<Settle>(found->second)) {
-      settle->outcome = settled(*settle, due_at);
-      ended.push_back(found->first);
-    } else {
-      auto& heartbeat = std::get<Heartbeat>(*found->second);
-      heartbeat.outcome = settled(heartbeat, due_at);
-    }
-    open.erase(found);
-  }
-  options_.reservations->end(ended);
-  for (const auto& [fence, operation] : open) settle_again(*operation, deadline);
-  for (Operation* const operation : same_fence) settle_all({operation}, deadline);
 }
 
 void PostgresEngine::leave_in_doubt(const Reserving& open) {
@@ -358,38 +275,6 @@ void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, bool in_doubt,
   reserve.outcome = std::move(decision.outcome);
 }
 
-void PostgresEngine::settle_again(Operation& operation, Deadline deadline) {
-  if (auto* settle = std::get_if<Settle>(&operation)) {
-    explain(*settle, operation, deadline);
-  } else {
-    explain(std::get<Heartbeat>(operation), operation, deadline);
-  }
-}
-
-template <class Op>
-void PostgresEngine::explain(Op& op, Operation& operation, Deadline deadline) {
-  PostgresParameters parameters;
-  parameters.text(to_postgres_text(op.id.scope));
-  parameters.text(to_postgres_text(op.id.key));
-  parameters.integer(static_cast<std::int64_t>(op.fence));
-  parameters.text(target_state(op));
-  auto rows = call("oncekey_settle_again",
-                   "SELECT repeated, possible, moment, state::text, due_at, tombstone_ms "
-                   "FROM oncekey.settle_again($1, $2, $3, $4::text::oncekey.state)",
-                   parameters, deadline);
-  if (!rows) {
-    op.outcome = unavailable(rows.error());
-  } else if (rows->boolean(0, 0)) {
-    ++commits_;
-    op.outcome = settled(op, rows->timestamp(0, 4));
-  } else if (rows->boolean(0, 1)) {
-    settle_all({&operation}, deadline);
-  } else {
-    op.outcome = stale_fence(rows->bytes(0, 3), rows->timestamp(0, 4), rows->integer(0, 5),
-                             rows->timestamp(0, 2));
-  }
-}
-
 void PostgresEngine::apply_alone(Operation& operation, Deadline deadline) {
   if (auto* resolve = std::get_if<Resolve>(&operation)) execute(*resolve, deadline);
   if (auto* get = std::get_if<Get>(&operation)) execute(*get, deadline);
@@ -408,13 +293,13 @@ void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
   parameters.integer(static_cast<std::int64_t>(resolve.fence));
   parameters.text(to_postgres_text(resolve.by));
   parameters.text(to_postgres_text(resolve.reason));
-  // The record is locked under the fence before the function is called at all.
+  // The function takes what the look-up under the fence found, so that no plan can call it first.
   auto rows = call(
       "oncekey_resolve_one",
       "SELECT done, moment, state::text, due_at, tombstone_ms FROM "
-      "(SELECT FROM oncekey.records r WHERE r.scope = $1 AND r.key = $2 "
+      "(SELECT r.scope, r.key FROM oncekey.records r WHERE r.scope = $1 AND r.key = $2 "
       "AND ($12::bigint = 0 OR r.fence = $12) FOR UPDATE) held CROSS JOIN LATERAL "
-      "oncekey.resolve_one($1, $2, $3, $4::text::oncekey.state, $5, $6, "
+      "oncekey.resolve_one(held.scope, held.key, $3, $4::text::oncekey.state, $5, $6, "
       "$7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10::text::text[], $11, "
       "$13, $14)",
       parameters, deadline);

@@ -50,7 +50,8 @@ class PostgresEngine final : public Engine {
 
   // Of each record at most one.
   void reserve_all(std::vector<Reserve*> reserves, Deadline deadline);
-  void settle_all(const std::vector<Operation*>& operations, Deadline deadline);
+  void settle_all(std::vector<Operation*> operations, Deadline deadline);
+  void settle_together(const std::vector<Operation*>& operations, Deadline deadline);
   void apply_alone(Operation& operation, Deadline deadline);
 
   // What the batch's statement could not decide. `in_doubt`: an answer to it was lost, so that they

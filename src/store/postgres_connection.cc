@@ -104,6 +104,13 @@ class Hosts {
   std::string error_;
 };
 
+void remember_warning(void* into, const PGresult* notice) {
+  const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  if (severity == nullptr || std::string_view(severity) != "WARNING") return;
+  const char* message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+  *static_cast<std::string*>(into) = one_line(message != nullptr ? message : "a warning");
+}
+
 PGconn* start(const std::map<std::string, std::string>& parameters) {
   std::vector<const char*> names, values;
   for (const auto& [name, value] : parameters) {
@@ -120,6 +127,10 @@ PGconn* start(const std::map<std::string, std::string>& parameters) {
 std::string reason_of(const PostgresError& error) {
   return "PostgreSQL: " + error.message +
          (error.sqlstate.empty() ? "" : " (" + error.sqlstate + ")");
+}
+
+bool waited_for_a_lock(const PostgresError& error) {
+  return error.sqlstate == "55P03";
 }
 
 bool needs_another_session(const PostgresError& error) {
@@ -159,8 +170,7 @@ std::optional<PostgresError> PostgresConnection::finish_connecting(Deadline dead
     status = PQconnectPoll(raw);
   }
   if (PQsetnonblocking(raw, 1) != 0) return lost("cannot connect");
-  PQsetNoticeProcessor(
-      raw, [](void*, const char*) {}, nullptr);
+  PQsetNoticeReceiver(raw, remember_warning, &warning_);
   auto recovering = run("SELECT pg_is_in_recovery()", deadline);
   if (!recovering) return recovering.error();
   if (recovering->bytes(0, 0) == "t") {
@@ -169,6 +179,11 @@ std::optional<PostgresError> PostgresConnection::finish_connecting(Deadline dead
         std::string(PQhost(raw)) + ":" + PQport(raw) + " is a standby, which takes no writes"};
   }
   return std::nullopt;
+}
+
+std::string PostgresConnection::server_encoding() const {
+  const char* encoding = PQparameterStatus(connection_.get(), "server_encoding");
+  return encoding != nullptr ? encoding : "";
 }
 
 PostgresError PostgresConnection::lost(std::string_view why) const {
@@ -206,6 +221,7 @@ std::optional<PostgresError> PostgresConnection::wait_until_readable(Deadline de
 Result<PostgresResult, PostgresError> PostgresConnection::answer(int sent, Deadline deadline) {
   if (sent != 1) return lost("the connection is closed");
   ++statements_;
+  warning_.clear();
   if (auto failed = flush(deadline)) return *failed;
   PostgresResult last(nullptr);
   std::optional<PostgresError> error;
@@ -247,10 +263,12 @@ Result<PostgresResult, PostgresError> PostgresConnection::call(const std::string
     prepared_.push_back(name);
   }
   const PostgresParameters::View view = parameters.view();
-  return answer(
-      PQsendQueryPrepared(connection_.get(), name.c_str(), view.count(), view.values.data(),
-                          view.lengths.data(), view.formats.data(), 1),
-      deadline);
+  auto done =
+      answer(PQsendQueryPrepared(connection_.get(), name.c_str(), view.count(), view.values.data(),
+                                 view.lengths.data(), view.formats.data(), 1),
+             deadline);
+  if (done && !warning_.empty()) return PostgresError{PostgresError::Kind::lost, "01000", warning_};
+  return done;
 }
 
 Result<bool, PostgresError> PostgresConnection::notified() {

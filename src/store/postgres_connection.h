@@ -33,6 +33,8 @@ std::string reason_of(const PostgresError& error);
 // The server itself is fine, but this session will not work any more: a standby now, shutting down,
 // or a prepared statement that it does not know.
 bool needs_another_session(const PostgresError& error);
+// Somebody held a row for too long.
+bool waited_for_a_lock(const PostgresError& error);
 
 using transaction::PostgresParameters;
 using transaction::PostgresResult;
@@ -51,7 +53,8 @@ class PostgresConnection {
   // are text: only bytes() makes sense of them.
   Result<PostgresResult, PostgresError> run(const std::string& sql, Deadline deadline);
 
-  // One statement; prepared under `name` the first time this connection sees it.
+  // One statement; prepared under `name` the first time this connection sees it. With a warning it
+  // counts as lost: a commit whose wait for its synchronous standby was cancelled ends so.
   Result<PostgresResult, PostgresError> call(const std::string& name, const std::string& sql,
                                              const PostgresParameters& parameters,
                                              Deadline deadline);
@@ -61,6 +64,9 @@ class PostgresConnection {
   int socket() const { return PQsocket(connection_.get()); }
   Result<bool, PostgresError> notified();
 
+  // With which the server did what it was asked for last: empty, mostly.
+  const std::string& warning() const { return warning_; }
+  std::string server_encoding() const;  // of the database, as UTF8
   int server_version() const { return PQserverVersion(connection_.get()); }  // 150004: 15.4
   // Statements sent so far.
   std::uint64_t statements() const { return statements_; }
@@ -79,6 +85,7 @@ class PostgresConnection {
 
   std::unique_ptr<PGconn, Finish> connection_;
   std::vector<std::string> prepared_;
+  std::string warning_;
   std::uint64_t statements_ = 0;
 };
 

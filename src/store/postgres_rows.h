@@ -37,6 +37,7 @@ struct PostgresHold {
   PostgresPlace place;
   std::string lease_until;  // as the server says it
   std::string key;          // of one of its records
+  std::string server;       // which made it, as PostgresSession::server()
 };
 
 using PostgresReservations = OwnReservations<PostgresPlace, PostgresHold>;

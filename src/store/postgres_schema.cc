@@ -119,7 +119,8 @@ std::optional<PostgresError> apply(PostgresConnection& connection,
 }
 
 bool can_be_migrated(SchemaState::Kind kind) {
-  return kind != SchemaState::Kind::newer && kind != SchemaState::Kind::altered;
+  return kind == SchemaState::Kind::absent || kind == SchemaState::Kind::older ||
+         kind == SchemaState::Kind::current;
 }
 
 MigrationReport report_from(int version) {
@@ -133,7 +134,11 @@ MigrationReport report_from(int version) {
 }  // namespace
 
 Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection, Deadline deadline) {
-  SchemaState state{.expected = newest_version};
+  SchemaState state{.expected = newest_version, .encoding = connection.server_encoding()};
+  if (state.encoding != "UTF8" && state.encoding != "SQL_ASCII") {
+    state.kind = SchemaState::Kind::unfit;
+    return state;
+  }
   auto there = presence(connection, deadline);
   if (!there) return there.error();
   if (!there->migrations) return state;
@@ -185,6 +190,9 @@ std::string explain(const SchemaState& state, const std::string& url) {
       return "the database was migrated with another " + state.altered_migration +
              " than the one in this build (their checksums differ); run the build that migrated"
              " it, or restore the file";
+    case SchemaState::Kind::unfit:
+      return "the database's encoding is " + state.encoding +
+             ", which cannot hold every answer; make one with ENCODING 'UTF8'";
   }
   return "";
 }

@@ -19,12 +19,14 @@ struct SchemaState {
     current,  // what this build expects
     newer,    // a later build migrated it
     altered,  // a migration of the same number is not the one that this build has
+    unfit,    // the database's encoding cannot hold every answer's headers
   };
 
   Kind kind = Kind::absent;
   int applied = 0;                // the database's version
   int expected = 0;               // this build's
   std::string altered_migration;  // its name, as this build knows it
+  std::string encoding;
 };
 
 Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection,

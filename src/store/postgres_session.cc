@@ -96,11 +96,15 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
       // system gathers it for half a minute, and every commit waits while it is written.
       " set_config('backend_flush_after', CASE current_setting('backend_flush_after')"
       "   WHEN '0' THEN '256kB' ELSE current_setting('backend_flush_after') END, false);"
-      "SELECT pid || ' ' || extract(epoch FROM backend_start)"
+      "SELECT pid || ' ' || extract(epoch FROM backend_start),"
+      " extract(epoch FROM pg_postmaster_start_time())::text"
       " FROM pg_stat_activity WHERE pid = pg_backend_pid()";
   auto result = connection.run(sql, deadline);
   if (!result) return result.error();
-  if (result->rows() == 1) backend_ = result->bytes(0, 0);
+  if (result->rows() == 1) {
+    backend_ = result->bytes(0, 0);
+    server_ = result->bytes(0, 1);
+  }
   auto schema = schema_state(connection, deadline);
   if (!schema) return schema.error();
   const std::string problem = explain(*schema, url_);
@@ -141,11 +145,13 @@ std::optional<PostgresError> PostgresSession::confirm(PostgresConnection& connec
   if (standby->rows() == 0 || standby->bytes(0, 0).empty()) return std::nullopt;
   auto committed =
       connection.run("SELECT pg_logical_emit_message(true, 'oncekey', 'confirm')", deadline);
-  if (committed) return std::nullopt;
-  if (committed.error().kind != PostgresError::Kind::lost) return committed.error();
-  return PostgresError{
-      PostgresError::Kind::lost, committed.error().sqlstate,
-      "the synchronous standby does not confirm a commit (" + committed.error().message + ")"};
+  if (committed && connection.warning().empty()) return std::nullopt;
+  const PostgresError why =
+      committed ? PostgresError{PostgresError::Kind::lost, "01000", connection.warning()}
+                : committed.error();
+  if (why.kind != PostgresError::Kind::lost) return why;
+  return PostgresError{PostgresError::Kind::lost, why.sqlstate,
+                       "the synchronous standby does not confirm a commit (" + why.message + ")"};
 }
 
 std::optional<PostgresError> PostgresSession::withdraw(PostgresConnection& connection,

@@ -34,6 +34,8 @@ class PostgresSession {
   void remember(InDoubt reservation) { in_doubt_.push_back(std::move(reservation)); }
 
   std::uint64_t statements() const;
+  // This run of the server that the connection is to: another after a restart or a failover.
+  const std::string& server() const { return server_; }
 
  private:
   Result<std::unique_ptr<PostgresConnection>, PostgresError> open(Deadline deadline);
@@ -47,6 +49,7 @@ class PostgresSession {
   std::unique_ptr<PostgresConnection> connection_;
   std::string backend_;         // process and start time of the server's side of the connection
   std::string former_backend_;  // that of the last one that was lost
+  std::string server_;
   std::vector<InDoubt> in_doubt_;
   std::uint64_t statements_before_ = 0;
 };

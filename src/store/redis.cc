@@ -307,6 +307,7 @@ RedisCommand RedisEngine::command_of(const RedisScript& script,
   RedisCommand command;
   command.script = &script;
   command.slot = partition.slot;
+  command.witness = partition.running;
   if (options_.clock == RedisScripts::Clock::caller) {
     command.last_word = std::to_string(caller_now_);
   }

@@ -42,6 +42,8 @@ struct RedisCommand {
   bool must_begin_in_time = false;
   // Only done when as many replicas have it as the URL says.
   bool must_be_replicated = false;
+  // A counter in its slot, which may be written to without changing anything.
+  std::string_view witness;
   std::string last_word;  // after that; may be empty
 
   void word(std::string_view text) {

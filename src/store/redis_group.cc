@@ -65,8 +65,7 @@ void RedisEngine::Group::remember() {
     if (execute == nullptr || execute->fence != request->fence()) return;
     made.push_back({execute->fence, {}});
   }
-  engine_.options_.reservations->add(std::move(made),
-                                     {partition_.slot, partition_.holds, std::move(hold_)});
+  engine_.options_.reservations->add(std::move(made), std::move(hold_));
 }
 
 }  // namespace oncekey::store

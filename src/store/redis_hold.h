@@ -13,16 +13,10 @@
 
 namespace oncekey::store {
 
-// Where a hold is kept, and what it is called there.
-struct RedisHold {
-  int slot = 0;
-  std::string index;
-  std::string member;
-};
-
-// Nothing has to be looked for: a record's key says where it is.
+// Nothing has to be looked for: a record's key says where it is. A hold is in the partition of the
+// first record that it names.
 struct RedisPlace {};
-using RedisReservations = OwnReservations<RedisPlace, RedisHold>;
+using RedisReservations = OwnReservations<RedisPlace, std::string>;
 
 inline std::string start_hold(Fence fence) {
   return redis_fence(fence);

@@ -79,7 +79,7 @@ RedisCommand RedisEngine::Request::command() const {
 
 void RedisEngine::Request::begin(RedisCommand& command,
                                  std::initializer_list<std::string_view> indexes) const {
-  command.must_be_replicated = !std::holds_alternative<Get>(operation_);
+  command.must_be_replicated = true;
   command.word(static_cast<std::int64_t>(1 + indexes.size()));
   command.word(record_key());
   for (const std::string_view index : indexes) command.word(index);
@@ -230,6 +230,7 @@ void RedisEngine::Request::taken(const RedisCommand& answered, Reserve& reserve,
 
 void RedisEngine::Request::not_taken(const RedisCommand& answered, Reserve& reserve,
                                      RedisValue reply) {
+  if (answered.in_doubt) leave_in_doubt(answered.last_moment);
   const auto found = unchanged(reply[1], reply[2], *id_);
   if (!found || !found->record) {
     reserve.outcome = Unavailable{not_understood};
@@ -305,6 +306,10 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Get& get) {
   auto found = unchanged(reply[0], reply[1], *id_);
   if (!found) {
     get.outcome = Unavailable{not_understood};
+    return;
+  }
+  if (found->record && found->record->state == State::completed && !is_replicated(answered)) {
+    get.outcome = Unavailable{not_replicated(answered)};  // as for a replay
     return;
   }
   if (found->record && is_gone(*found->record, found->now)) found->record.reset();

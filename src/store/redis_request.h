@@ -37,8 +37,8 @@ class RedisEngine::Request {
   void taken(const RedisCommand& answered, Reserve& reserve, std::uint32_t attempt,
              TimestampMs locked_until);
   void not_taken(const RedisCommand& answered, Reserve& reserve, RedisValue reply);
-  // Refused, though it may have been done, or begin until that moment: if it is a reserve, it is
-  // taken back.
+  // Not begun for anybody, though it may have been done, or be done until that moment: if it is a
+  // reserve, it is taken back.
   void leave_in_doubt(TimestampMs last_moment);
   void understand(const RedisCommand& answered, RedisValue reply, Settle& settle);
   void understand(const RedisCommand& answered, Resolve& resolve);

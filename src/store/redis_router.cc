@@ -143,13 +143,24 @@ void RedisRouter::send(Node& node, RedisDeadline deadline) {
   std::size_t replies = 0;
   const TimestampMs last_moment = node.connection->server_time_at(deadline);
   node.waits = false;
+  std::string_view witness;
   for (RedisCommand* command : node.commands) {
-    if (command->must_be_replicated && url_.wait_replicas > 0) node.waits = true;
+    if (command->must_be_replicated && url_.wait_replicas > 0) {
+      node.waits = true;
+      if (!command->asking) witness = command->witness;
+    }
     if (command->asking) {
       append_command(wire, {"ASKING"});
       ++replies;
     }
     node.append(wire, *command, last_moment);
+    ++replies;
+  }
+  // WAIT asks for what this connection has written. Since Redis 7.2 a command that only read, and
+  // found what another has written just now, does not count: so something is written.
+  node.has_witness = !witness.empty();
+  if (node.has_witness) {
+    append_command(wire, {"INCRBY", witness, "0"});
     ++replies;
   }
   if (node.waits) {

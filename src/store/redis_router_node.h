@@ -27,6 +27,7 @@ struct RedisRouter::Node {
   std::size_t reply_at = 0;
   bool was_sent = false;
   bool waits = false;
+  bool has_witness = false;  // before the WAIT
   int replicas = -1;
 
   bool is_ready() const { return connection && connection->is_ready(); }
@@ -74,7 +75,10 @@ struct RedisRouter::Node {
     const bool complete = connection->is_settled() && !connection->is_broken();
     replies = connection->take_replies();
     if (!complete) drop("no answer in time");
-    if (waits) replicas = complete ? static_cast<int>(replies.back().value().integer()) : 0;
+    if (!waits) return;
+    const bool counts =
+        complete && !(has_witness && replies[replies.size() - 2].value().is_error());
+    replicas = counts ? static_cast<int>(replies.back().value().integer()) : 0;
   }
   RedisReply next_reply(bool after_asking) {
     if (after_asking) ++reply_at;

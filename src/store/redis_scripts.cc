@@ -5,6 +5,7 @@
 #include "oncekey/assert.h"
 #include "store/lua/caller_clock_lua.h"
 #include "store/lua/due_lua.h"
+#include "store/lua/end_hold_lua.h"
 #include "store/lua/evict_lua.h"
 #include "store/lua/get_lua.h"
 #include "store/lua/heartbeat_lua.h"
@@ -67,6 +68,7 @@ RedisScripts::RedisScripts(Clock clock) {
   settle_many = script(10, "settle_many", start + std::string(settle_many_lua));
   held = script(11, "held", start + std::string(held_lua));
   evict = script(12, "evict", start + std::string(evict_lua));
+  end_hold = script(13, "end_hold", start + std::string(end_hold_lua));
 }
 
 }  // namespace oncekey::store

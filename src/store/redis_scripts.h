@@ -26,6 +26,7 @@ struct RedisScripts {
   RedisScript settle_many;
   RedisScript held;
   RedisScript evict;
+  RedisScript end_hold;
 };
 
 }  // namespace oncekey::store

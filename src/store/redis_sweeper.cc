@@ -36,19 +36,44 @@ void RedisEngine::Sweeper::fill(Sweep& sweep) {
 
 // It is only a short cut: what is left is looked at when its lease is over.
 void RedisEngine::Sweeper::drop_finished_holds() {
-  std::map<std::string, RedisCommand> by_index;
-  for (const RedisHold& hold : engine_.options_.reservations->take_finished()) {
-    RedisCommand& command = by_index[hold.index];
-    if (command.word_count == 0) {
-      command.slot = hold.slot;
-      command.word("ZREM");
-      command.word(hold.index);
-    }
-    command.word(hold.member);
-  }
   std::vector<RedisCommand> commands;
-  for (auto& [index, command] : by_index) commands.push_back(std::move(command));
+  for (const std::string& hold : engine_.options_.reservations->take_finished()) {
+    const RedisPartition& partition = engine_.keys_.of(ids_in_hold(hold).front());
+    commands.push_back(end_of(partition, hold, {}));
+  }
   engine_.run(commands, deadline_);
+}
+
+RedisCommand RedisEngine::Sweeper::end_of(const RedisPartition& partition, std::string_view member,
+                                          const std::vector<Left>& left) const {
+  std::vector<std::string> settled;
+  for (const std::string_view id : ids_in_hold(member)) {
+    const bool is_left =
+        std::any_of(left.begin(), left.end(), [&](const Left& each) { return each.id == id; });
+    const RedisPartition& own = engine_.keys_.of(id);
+    // In a cluster the keys of one script are in one slot.
+    const bool is_near = !engine_.router_.url().cluster || &own == &partition;
+    if (!is_left && is_near) settled.push_back(own.records + std::string(id));
+  }
+  RedisCommand command = engine_.command_of(engine_.scripts_.end_hold, partition);
+  command.word(static_cast<std::int64_t>(1 + settled.size()));
+  command.word(partition.holds);
+  for (const std::string& record : settled) command.word(record);
+  command.word(member);
+  if (left.empty()) {
+    command.word("");
+    command.word("");
+    return command;
+  }
+  std::string further = start_hold(engine_.fences_.next());
+  TimestampMs first = left.front().until;
+  for (const Left& each : left) {
+    append_to_hold(further, each.id);
+    first = std::min(first, each.until);
+  }
+  command.word(further);
+  command.word(first);
+  return command;
 }
 
 bool RedisEngine::Sweeper::answered(const RedisCommand& command) {
@@ -161,37 +186,9 @@ void RedisEngine::Sweeper::sweep_over(std::size_t limit) {
 }
 
 void RedisEngine::Sweeper::end_holds() {
-  std::vector<Hold*> held_further;
   std::vector<RedisCommand> commands;
-  for (Hold& hold : holds_) {
-    if (!hold.is_known || hold.left.empty()) continue;
-    std::string member = start_hold(engine_.fences_.next());
-    TimestampMs first = hold.left.front().until;
-    for (const Left& left : hold.left) {
-      append_to_hold(member, left.id);
-      first = std::min(first, left.until);
-    }
-    RedisCommand& command = commands.emplace_back();
-    command.slot = hold.partition->slot;
-    command.word("ZADD");
-    command.word(hold.partition->holds);
-    command.word(first);
-    command.word(member);
-    held_further.push_back(&hold);
-  }
-  engine_.run(commands, deadline_);
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    if (!answered(commands[i])) held_further[i]->is_known = false;
-  }
-
-  commands.clear();
   for (const Hold& hold : holds_) {
-    if (!hold.is_known) continue;
-    RedisCommand& command = commands.emplace_back();
-    command.slot = hold.partition->slot;
-    command.word("ZREM");
-    command.word(hold.partition->holds);
-    command.word(hold.member);
+    if (hold.is_known) commands.push_back(end_of(*hold.partition, hold.member, hold.left));
   }
   engine_.run(commands, deadline_);
   for (const RedisCommand& command : commands) answered(command);

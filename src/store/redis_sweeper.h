@@ -35,6 +35,8 @@ class RedisEngine::Sweeper {
   void look();
   void sweep_over(std::size_t limit);
   void end_holds();
+  RedisCommand end_of(const RedisPartition& partition, std::string_view member,
+                      const std::vector<Left>& left) const;
   bool answered(const RedisCommand& command);
 
   RedisEngine& engine_;

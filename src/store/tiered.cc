@@ -53,12 +53,12 @@ void TieredEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
     return std::holds_alternative<Evict>(*operation);
   });
   std::vector<Operation*> rest(batch.begin(), batch.end());
-  if (!evicts) rest = answer_from_cache(batch, Trust::recent);
+  if (!evicts && !parts_.only_forgets) rest = answer_from_cache(batch, Trust::recent);
   if (rest.empty()) return;
   parts_.decider->apply(rest, now);
   learn_from(rest);
   remove_unwanted();
-  if (!entries_.empty()) parts_.cache->put(entries_);
+  if (!entries_.empty() && !parts_.only_forgets) parts_.cache->put(entries_);
   entries_.clear();
 }
 
@@ -99,8 +99,9 @@ bool TieredEngine::replay(Reserve& reserve, std::string_view entry, TimestampMs 
   Record& record = opened->record;
   if (record.fingerprint != reserve.fingerprint || store_now >= record.expires_at) return false;
   ++parts_.memory->hits;
-  reserve.outcome = Replay{std::move(record.response), record.attempt, record.completed_at,
-                           record.expires_at, store_now};
+  reserve.outcome =
+      Replay{std::move(record.response), record.attempt, record.completed_at,
+             record.expires_at,          store_now,      store_now - opened->looked_at};
   return true;
 }
 

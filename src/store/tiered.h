@@ -60,6 +60,9 @@ struct TieredParts {
   std::string secret;
   DurationMs trust_ms;  // how long an entry is served without asking the deciding engine again
   std::function<TimestampMs()> local_clock;  // only its differences count
+  // For background work and operators, who want to know what the deciding engine says: nothing is
+  // answered from the cache or put into it.
+  bool only_forgets = false;
 };
 
 class TieredEngine final : public Engine {
@@ -68,6 +71,7 @@ class TieredEngine final : public Engine {
 
   void apply(std::span<Operation* const> batch, TimestampMs now) override;
   std::vector<Operation*> apply_without_store(std::span<Operation* const> batch) override {
+    if (parts_.only_forgets) return {batch.begin(), batch.end()};
     return answer_from_cache(batch, Trust::any_age);
   }
   EngineInfo info() const override;

@@ -190,6 +190,20 @@ TEST_F(PostgresInDoubt, CommitThatNoStandbyHasIsNotBelieved) {
   EXPECT_TRUE(std::holds_alternative<Replay>(apply(reserve_of("a"))));
 }
 
+TEST_F(PostgresInDoubt, CommitWhoseWaitForItsStandbyWasCancelledIsNotBelieved) {
+  engine_ = open(1000);
+  hold_commits();
+  ReserveOutcome outcome;
+  std::thread caller([&] { outcome = apply(reserve_of("a")); });
+  wait_for_held_commit();
+  server_.execute(
+      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+  caller.join();
+  EXPECT_TRUE(std::holds_alternative<Unavailable>(outcome)) << outcome.index();
+  release_commits();
+  expect_withdrawn("a");
+}
+
 TEST_F(PostgresInDoubt, CommitThatStaysInDoubtIsWithdrawn) {
   engine_ = open(500);
   hold_commits();
@@ -325,6 +339,78 @@ TEST_F(Postgres, FsyncOffIsSaidToBeARisk) {
   EXPECT_FALSE(engine_->info().at_risk);
   server_.set("fsync", "off");
   EXPECT_TRUE(open()->info().at_risk);
+}
+
+// The next server may lack the settlements, and then only the hold leads to the record.
+TEST_F(Postgres, HoldsThatAnotherRunOfTheServerMadeAreLeftToTheSweeper) {
+  apply(settle_of("a", execute("a").fence, answered()));
+  server_.restart_fast();
+  Sweep sweep;
+  sweep.limit = 10;
+  apply(sweep);
+  const std::string held = "SELECT string_agg(keys[1], ',') FROM oncekey.holds";
+  EXPECT_EQ(server_.query(held), "a");
+  apply(settle_of("b", execute("b").fence, answered()));
+  EXPECT_EQ(server_.query(held), "a,b");
+  apply(sweep);
+  EXPECT_EQ(server_.query(held), "a");
+}
+
+TEST_F(Postgres, LargeAnswersDoNotHoldUpTheSmallOnes) {
+  const Fence large = execute("large").fence;
+  const Fence small = execute("small").fence;
+  server_.execute(
+      "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+      " IF length(NEW.response_body) > 1000000 THEN PERFORM pg_sleep(2); END IF;"
+      " RETURN NEW; END $$;"
+      "CREATE TRIGGER slow BEFORE UPDATE ON oncekey.records FOR EACH ROW EXECUTE FUNCTION slow()");
+  engine_ = open(500);
+  Operation settles[] = {settle_of("large", large, answered(std::string(5 << 20, 'x'))),
+                         settle_of("small", small, answered())};
+  Operation* const batch[] = {&settles[0], &settles[1]};
+  engine_->apply(batch, 0);
+  EXPECT_TRUE(std::holds_alternative<Unavailable>(std::get<Settle>(settles[0]).outcome));
+  EXPECT_TRUE(std::holds_alternative<Settled>(std::get<Settle>(settles[1]).outcome));
+  server_.execute("DROP TRIGGER slow ON oncekey.records");
+  engine_ = open();
+  engine_->apply(batch, 0);
+  EXPECT_TRUE(std::holds_alternative<Settled>(std::get<Settle>(settles[0]).outcome));
+}
+
+// Of a table that is large and was never analysed, as after a restore.
+TEST_F(Postgres, NobodyElsesHoldIsResolvedWhateverThePlannerBelieves) {
+  server_.execute(
+      "ALTER TABLE oncekey.records SET (autovacuum_enabled = false);"
+      "UPDATE pg_class SET reltuples = 1e8, relpages = 1 WHERE oid = 'oncekey.records'::regclass");
+  engine_ = open();
+  apply(settle_of("a", execute("a").fence, SettleUnknown{"reset", 0}));
+  const auto look = [&] {
+    Get get;
+    get.id = reserve_of("a").id;
+    return *std::get<std::optional<Record>>(apply(get));
+  };
+  Resolve resolve;
+  resolve.id = reserve_of("a").id;
+  resolve.fence = look().fence + 1;
+  resolve.verdict = SettleFailed{"it never arrived"};
+  EXPECT_TRUE(std::holds_alternative<StaleFence>(apply(resolve)));
+  EXPECT_EQ(look().state, State::unknown);
+  resolve.fence = look().fence;
+  EXPECT_TRUE(std::holds_alternative<Settled>(apply(resolve)));
+  EXPECT_EQ(look().state, State::failed_retryable);
+}
+
+TEST_F(Postgres, DatabaseThatCannotHoldEveryAnswerIsRefused) {
+  server_.execute(
+      "CREATE DATABASE latin OWNER oncekey ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0",
+      "postgres");
+  const auto migrated = migrate(server_.url("latin"), soon());
+  ASSERT_FALSE(migrated);
+  EXPECT_NE(migrated.error().message.find("make one with ENCODING 'UTF8'"), std::string::npos)
+      << migrated.error().message;
+  const auto engine = PostgresEngine::open({.url = server_.url("latin")});
+  ASSERT_FALSE(engine);
+  EXPECT_NE(engine.error().find("LATIN1"), std::string::npos) << engine.error();
 }
 
 TEST_F(Postgres, DatabaseWithoutSchemaIsRefusedWithWhatToDo) {

@@ -1,9 +1,13 @@
 // Answers that are lost on the way: what was asked may have been done, and nobody knows.
+#include <limits>
 #include <map>
 
 #include "one_way_proxy.h"
 #include "redis_trouble.h"
+#include "store/record_codec.h"
 #include "store/redis_cache.h"
+#include "store/redis_keys.h"
+#include "store/redis_record.h"
 
 namespace oncekey::store {
 namespace {
@@ -72,6 +76,35 @@ TEST_F(RedisDoubt, ARefusalIsNoAnswerToATryThatWasSentBefore) {
   proxy_.cut_at_next_answer();
   EXPECT_OUTCOME(Unavailable, reserve(**engine, "b"));
   EXPECT_EQ(doubts->take().size(), 1u);
+}
+
+TEST_F(RedisDoubt, ATryThatWasSentBeforeIsTakenBackIfAnotherHasTheKey) {
+  const auto doubts = std::make_shared<RedisDoubts>();
+  auto engine = RedisEngine::open({.url = proxy_.url(), .timeout_ms = short_ms, .doubts = doubts});
+  ASSERT_TRUE(engine.ok());
+  complete(**engine, "a");
+  reserve(*observer_, "b");
+  proxy_.cut_at_next_answer();
+  EXPECT_OUTCOME(InFlight, reserve(**engine, "b"));
+  EXPECT_EQ(doubts->take().size(), 1u);
+}
+
+TEST_F(RedisDoubt, ATryThatComesAfterItsOwnFailureBeginsNothing) {
+  const Fence fence = fence_of(reserve(*engine_, "b"));
+  EXPECT_OUTCOME(Settled, settle(*engine_, "b", fence, SettleFailed{"not sent"}));
+  const Reserve op = reserve_of("b");
+  std::string id;
+  append_id(id, op.id);
+  const RedisKeys keys;
+  const RedisPartition& partition = keys.of(id);
+  const RedisScripts scripts(RedisScripts::Clock::server);
+  const std::string late = std::to_string(std::numeric_limits<std::int64_t>::max() / 1'000'000);
+  server_.command({"EVAL", scripts.reserve.text, "5", partition.records + id, partition.holds,
+                   partition.running, partition.failed, partition.due, redis_fence(fence),
+                   redis_fingerprint(op.fingerprint), "1000", "1000", "0", redis_request(op),
+                   "hold", late});
+  EXPECT_EQ(look(*observer_, "b")->state, State::failed_retryable);
+  EXPECT_EQ(std::get<Execute>(reserve(*observer_, "b")).attempt, 2u);
 }
 
 TEST_F(RedisDoubt, AFailureBeforeIsAFailureAgainWhenItsRetryIsTakenBack) {

@@ -236,10 +236,35 @@ TEST(Redis, AKeyCountsWhenAsManyReplicasHaveItAsWereAskedFor) {
   EXPECT_OUTCOME(Unavailable, settle(*engine, "held", held, answered()));
   // It is done on the primary, and yet nobody may be told before a replica has it.
   EXPECT_OUTCOME(Unavailable, reserve(*engine, "held"));
+  Get get;
+  get.id = reserve_of("held").id;
+  EXPECT_OUTCOME(Unavailable, apply_to(*engine, get, 0));
   EXPECT_OUTCOME(Unavailable, settle(*engine, "held", held, answered()));
   replica.thaw();
   EXPECT_TRUE(eventually([&] { return is<Settled>(settle(*engine, "held", held, answered())); }));
   EXPECT_TRUE(recovers(*engine, "held"));
+}
+
+// Redis 7.2 and later answer a WAIT by what its own connection has written.
+TEST(Redis, AnAnswerIsOnlyRepeatedAfterAWriteThatReplicasHave) {
+  RedisServer primary;
+  RedisServer replica({.replica_of = primary.port()});
+  ASSERT_TRUE(eventually([&] { return replica.info("master_link_status") == "up"; }));
+  const auto engine = engine_on(primary.url() + "?wait=1&wait_timeout=5s");
+  complete(*engine, "a");
+  const auto offset = [&] { return std::stoull(primary.info("master_repl_offset")); };
+  const auto writes = [&] {
+    const std::string stats = primary.command({"INFO", "commandstats"});
+    const std::string name = "cmdstat_incrby:calls=";
+    return std::stoull(stats.substr(stats.find(name) + name.size()));
+  };
+  const auto offset_before = offset();
+  const auto writes_before = writes();
+  EXPECT_OUTCOME(Replay, reserve(*engine, "a"));
+  EXPECT_EQ(writes(), writes_before + 1);
+  EXPECT_GT(offset(), offset_before);
+  primary.command({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_OUTCOME(Unavailable, reserve(*engine, "a"));
 }
 
 TEST(Redis, PasswordsAreUsedAndNeverShown) {

@@ -216,6 +216,21 @@ TEST_P(SharedStore, EvictedKeyIsReplayedByOthersOnlyAsLongAsTheyTrustTheirMemory
   EXPECT_EQ(arrivals(key_a), 2u);
 }
 
+TEST_P(SharedStore, EvictedKeyIsNotReplayedByTheGatewayThatEvictedIt) {
+  const TemporaryFolder folder;
+  gateway_ = node(fresh_store(GetParam()),
+                  "replay_trust = \"1h\"\nadmin_audit_file = \"" +
+                      (folder.path() / "audit.jsonl").string() + "\"\n",
+                  {"/usr/bin/env", "ONCEKEY_ADMIN_TOKEN=" + writer});
+  post(key_a);
+  EXPECT_EQ(post(key_a).header("Idempotency-Replayed"), "true");
+  const std::string eviction = "{\"key\":\"" + key_a + "\",\"reason\":\"test data\"}";
+  const HttpRequest evict = admin_call("POST", "/v1/keys/evict", eviction);
+  ASSERT_EQ(exchange(gateway_->admin_port(), evict).status, 200);
+  EXPECT_EQ(post(key_a).header("Idempotency-Replayed"), "");
+  EXPECT_EQ(arrivals(key_a), 2u);
+}
+
 // docs/decisions/0007-taking-turns.md
 TEST_P(SharedStore, ThreadsThatServeConnectionsTakeTurnsAndNoOthers) {
   gateway_ = node(fresh_store(GetParam()), "threads = 3\n");

@@ -21,7 +21,8 @@ if before and not gone then
     -- Sent again, as the connection broke before the answer came.
     held.attempt, held.created_at = before.attempt, before.created_at
     held.recovery, held.error, held.history = before.recovery, before.error, before.history
-  elseif before.state == FAILED and before.fingerprint == ARGV[2] then
+  elseif before.state == FAILED and before.fingerprint == ARGV[2] and before.fence ~= ARGV[1] then
+    -- Under its own fence it has failed already, and this try comes late.
     held.attempt, held.created_at = before.attempt + 1, before.created_at
     held.recovery, held.error = before.recovery, before.error
     held.history = noted(before, IN_PROGRESS, held.attempt, owner_of(ARGV[6]), '')
