@@ -102,30 +102,36 @@ void CommitGate::finish_unattended(std::unique_ptr<Pending> pending) {
   --unattended_;
   if (pending->giving_back != nullptr) {
     const auto& settle = std::get<Settle>(pending->ticket.operation);
-    if (std::holds_alternative<Unavailable>(settle.outcome)) give_back_later(std::move(pending));
+    if (std::holds_alternative<Unavailable>(settle.outcome)) {
+      give_back_later(std::move(pending));
+    } else {
+      giving_back_.fetch_sub(1, std::memory_order_release);
+    }
     return;
   }
   auto* reserve = std::get_if<Reserve>(&pending->ticket.operation);
   if (!reserve || !pending->timed_out) return;
-  if (auto* execute = std::get_if<Execute>(&reserve->outcome)) give_back(*reserve, *execute);
+  if (auto* execute = std::get_if<Execute>(&reserve->outcome)) {
+    give_back(std::move(reserve->id), execute->fence,
+              "not dispatched: the store answered too late");
+  }
 }
 
-// Otherwise the record would be in progress until its lease is over, and then unknown, although
-// nothing was dispatched for it.
-void CommitGate::give_back(Reserve& reserve, const Execute& execute) {
+void CommitGate::give_back(RecordId id, Fence fence, std::string reason) {
   Settle settle;
-  settle.id = std::move(reserve.id);
-  settle.fence = execute.fence;
-  settle.verdict = SettleFailed{"not dispatched: the store answered too late"};
+  settle.id = std::move(id);
+  settle.fence = fence;
+  settle.verdict = SettleFailed{std::move(reason)};
   std::unique_ptr<Pending> pending = take_pending();
   pending->ticket.operation = std::move(settle);
   pending->attended = false;
   pending->giving_back = this;
+  giving_back_.fetch_add(1, std::memory_order_relaxed);
   ++unattended_;
   submit(*pending.release());
 }
 
-// The store that answered too late may be down by now.
+// The store may be down by now.
 void CommitGate::give_back_later(std::unique_ptr<Pending> pending) {
   ++unattended_;
   pending->arm(loop_.timers(), loop_.now() + give_back_every_ms);

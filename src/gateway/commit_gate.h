@@ -33,6 +33,12 @@ class CommitGate final : public store::Mailbox, private http::Loop::RoundEnd {
   // Nobody waits for the outcome.
   void commit_unattended(Operation operation);
 
+  // A reservation for which nothing was dispatched; tried until the store has it. Otherwise the
+  // record would be in progress until its lease is over, and then unknown.
+  void give_back(RecordId id, Fence fence, std::string reason);
+  // How many the store does not have yet. Any thread.
+  std::size_t giving_back() const { return giving_back_.load(std::memory_order_acquire); }
+
   // Operations that were left to themselves and are not finished.
   std::size_t unattended() const { return unattended_; }
   // Operations that the committer has; when it is 0 it is done with this object. Any thread.
@@ -48,7 +54,6 @@ class CommitGate final : public store::Mailbox, private http::Loop::RoundEnd {
   void submit(Pending& pending);
   std::unique_ptr<Pending> take_pending();
   void finish_unattended(std::unique_ptr<Pending> pending);
-  void give_back(Reserve& reserve, const Execute& execute);
   void give_back_later(std::unique_ptr<Pending> pending);
   void give_back_again(Pending& pending);
 
@@ -62,6 +67,7 @@ class CommitGate final : public store::Mailbox, private http::Loop::RoundEnd {
   std::atomic<std::size_t> under_way_{0};
   std::vector<std::unique_ptr<Pending>> spare_;
   std::vector<std::unique_ptr<Pending>> to_give_back_;  // as soon as the store answers again
+  std::atomic<std::size_t> giving_back_{0};
   std::size_t unattended_ = 0;
 };
 
@@ -70,7 +76,7 @@ struct CommitGate::Pending final : http::Timer {
   std::coroutine_handle<> handle;
   bool attended = true;
   bool timed_out = false;
-  CommitGate* giving_back = nullptr;  // a reservation that came too late: tried until it is done
+  CommitGate* giving_back = nullptr;  // tried until it is done
 
  private:
   void on_deadline() override;

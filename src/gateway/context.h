@@ -10,6 +10,7 @@
 
 #include "gateway/commit_gate.h"
 #include "gateway/config.h"
+#include "gateway/held_keys.h"
 #include "gateway/live_keys.h"
 #include "gateway/log.h"
 #include "gateway/metrics.h"
@@ -48,6 +49,7 @@ struct Context {
   RoutePauses& pauses;
   NewKeyLimit& new_keys;
   LiveKeys& live_keys;
+  HeldKeys& held_keys;
   std::atomic<std::uint64_t>& running;  // a shutdown waits for these
   std::shared_ptr<TenantResolver> tenants;
 };

@@ -86,16 +86,27 @@ void Generation::add_loop(const LoopParts& parts) {
                            : std::make_shared<http::UpstreamPool>(
                                  parts.loop, *address_, upstream_options(config_, upstream_tls_)));
   auto tenants = std::make_shared<TenantResolver>(config_.tenant, service_.secret, tenant_files_);
-  contexts_.push_back({config_,           routes_,
-                       service_.secret,   service_.fingerprinter,
-                       policy_,           base_path_,
-                       service_.owner,    parts.loop,
-                       *pools_[index],    parts.gate,
-                       parts.requests,    service_.log,
-                       service_.metrics,  service_.cache,
-                       service_.signals,  service_.pauses,
-                       service_.new_keys, service_.live_keys,
-                       service_.running,  tenants});
+  contexts_.push_back({config_,
+                       routes_,
+                       service_.secret,
+                       service_.fingerprinter,
+                       policy_,
+                       base_path_,
+                       service_.owner,
+                       parts.loop,
+                       *pools_[index],
+                       parts.gate,
+                       parts.requests,
+                       service_.log,
+                       service_.metrics,
+                       service_.cache,
+                       service_.signals,
+                       service_.pauses,
+                       service_.new_keys,
+                       service_.live_keys,
+                       service_.held_keys,
+                       service_.running,
+                       tenants});
 }
 
 void Generation::give_way_to(const Generation& next) const {

@@ -32,6 +32,7 @@ struct ServiceParts {
   RoutePauses& pauses;
   NewKeyLimit& new_keys;
   LiveKeys& live_keys;
+  HeldKeys& held_keys;
   std::atomic<std::uint64_t>& running;  // a shutdown waits for these
 };
 

@@ -3,21 +3,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "gateway/running.h"
+
 namespace oncekey::gateway {
 
 namespace {
 
 constexpr std::size_t wait_digits_max = 6;
-
-class Running {
- public:
-  explicit Running(std::atomic<std::uint64_t>& count) : count_(count) { count_.fetch_add(1); }
-  Running(const Running&) = delete;
-  ~Running() { count_.fetch_sub(1); }
-
- private:
-  std::atomic<std::uint64_t>& count_;
-};
 
 std::string_view until(std::string_view text, char end) {
   return text.substr(0, text.find(end));

@@ -178,6 +178,10 @@ void Metrics::stale_settle() {
 void Metrics::store_error() {
   store_errors_->Increment();
 }
+
+double Metrics::store_errors() const {
+  return store_errors_->Value();
+}
 void Metrics::client_gone() {
   clients_gone_->Increment();
 }

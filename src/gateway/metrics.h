@@ -60,6 +60,7 @@ class Metrics {
   void misuse(const std::string& tenant);
   void stale_settle();
   void store_error();
+  double store_errors() const;
   void client_gone();
   void orphans(std::size_t count);
   void swept(std::size_t count);

@@ -287,7 +287,8 @@ http::Task<void> ProtectedRequest::reserve() {
       error_ = std::get<Unavailable>(outcome).reason;
       context_.metrics.store_error();
       // Never for a key that is known to be in use.
-      if (route_.fail_open && !seen_in_flight) {
+      const bool in_use = seen_in_flight || old || context_.held_keys.has(id_);
+      if (route_.fail_open && !in_use) {
         co_await fail_open();
       } else {
         co_await answer(Decision::unavailable, AnswerCase::store_unavailable, {}, retry_store_ms);
@@ -307,11 +308,8 @@ http::Task<void> ProtectedRequest::fail_open() {
 }
 
 void ProtectedRequest::give_back(const Execute& hold) {
-  Settle settle;
-  settle.id = id_;
-  settle.fence = hold.fence;
-  settle.verdict = SettleFailed{"not dispatched: the request is too old, or its route is paused"};
-  context_.gate.commit_unattended(std::move(settle));
+  context_.gate.give_back(id_, hold.fence,
+                          "not dispatched: the request is too old, or its route is paused");
 }
 
 http::Task<void> ProtectedRequest::execute(Execute hold, std::int64_t lease_over_us) {

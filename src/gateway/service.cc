@@ -114,17 +114,8 @@ Service::Service(const Config& config, std::string secret, store::Store store, L
 }
 
 ServiceParts Service::parts() {
-  return {secret_,
-          fingerprinter_,
-          owner_,
-          log_,
-          metrics_,
-          cache_,
-          signals_,
-          pauses_,
-          new_keys_,
-          live_keys_,
-          stats_.exchanges_running};
+  return {secret_,  fingerprinter_, owner_,    log_,       metrics_,   cache_,
+          signals_, pauses_,        new_keys_, live_keys_, held_keys_, stats_.exchanges_running};
 }
 
 Service::~Service() {
@@ -237,6 +228,17 @@ void Service::stop_roles() {
   reconciling_.reset();
 }
 
+// A reservation whose fate its lane does not know is withdrawn when that lane works again, for
+// which it needs a reason, should no request come.
+void Service::take_back_what_is_in_doubt() {
+  const double errors = metrics_.store_errors();
+  if (errors == errors_followed_up_) return;
+  Operation look = Get{};
+  committer_->apply_now(look);
+  const auto& outcome = std::get<Get>(look).outcome;
+  if (!std::holds_alternative<Unavailable>(outcome)) errors_followed_up_ = errors;
+}
+
 // Also of other nodes' leases, where the store is shared.
 bool Service::sweep() {
   if (breaker_ && !breaker_->closed()) {
@@ -245,6 +247,7 @@ bool Service::sweep() {
     Operation probe = Get{};
     background().apply_now(probe);
   }
+  take_back_what_is_in_doubt();
   auto swept = recovery::sweep_once(background(), sweep_batch);
   if (!swept) return false;
   metrics_.swept(swept->size());
@@ -273,13 +276,18 @@ void Service::for_all_pools(Work work) {
   }
 }
 
-bool Service::wait_for_idle(std::chrono::milliseconds limit, std::atomic<std::uint64_t>& count) {
-  auto until = std::chrono::steady_clock::now() + limit;
-  while (count > 0) {
+bool Service::wait_until(SteadyTime until, const std::function<bool()>& is_so) {
+  while (!is_so()) {
     if (std::chrono::steady_clock::now() >= until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
+}
+
+bool Service::is_idle() const {
+  return stats_.exchanges_running == 0 &&
+         std::all_of(workers_.begin(), workers_.end(),
+                     [](const auto& worker) { return worker->gate.giving_back() == 0; });
 }
 
 ReloadOutcome Service::reload(const Config& config) {
@@ -323,7 +331,24 @@ bool Service::loops_answer_within(std::chrono::milliseconds limit) {
   // Kept by the posted work: a loop that comes too late must find it still.
   auto waiting = std::make_shared<std::atomic<std::uint64_t>>(workers_.size());
   post_to_all([waiting](Worker&) { waiting->fetch_sub(1); });
-  return wait_for_idle(limit, *waiting);
+  return wait_until(std::chrono::steady_clock::now() + limit, [&] { return *waiting == 0; });
+}
+
+// True: nothing is going on any more, and connections that do not end by themselves may be cut.
+bool Service::wait_for_the_last_request(SteadyTime until) {
+  const auto are_closed = [&] { return stats_.connections_open == 0; };
+  while (wait_until(until, [&] { return is_idle(); })) {
+    // A request whose head was on its way when the shutdown began may still come.
+    const auto closed = std::chrono::steady_clock::now() + close_limit;
+    wait_until(closed, [&] { return are_closed() || !is_idle(); });
+    if (is_idle()) return true;
+  }
+  return false;
+}
+
+bool Service::cut_off() {
+  for_all_pools([](http::UpstreamPool& pool) { pool.cancel_active(); });
+  return wait_until(std::chrono::steady_clock::now() + cut_off_limit, [&] { return is_idle(); });
 }
 
 DrainCounts Service::drain(DurationMs grace_ms) {
@@ -335,15 +360,17 @@ DrainCounts Service::drain(DurationMs grace_ms) {
   std::uint64_t running = stats_.exchanges_running;
   workers_[0]->loop.post([this] { listener_->close(); });
   post_to_all([](Worker& worker) { worker.connections.drain(); });
-  if (!wait_for_idle(std::chrono::milliseconds(grace_ms), stats_.exchanges_running)) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(grace_ms);
+  if (!wait_for_the_last_request(until)) {
     counts.unknown = stats_.exchanges_running;
-    for_all_pools([](http::UpstreamPool& pool) { pool.cancel_active(); });
-    counts.clean = wait_for_idle(cut_off_limit, stats_.exchanges_running);
+    counts.clean = cut_off();
   }
   counts.finished = running > counts.unknown ? running - counts.unknown : 0;
-  if (!wait_for_idle(close_limit, stats_.connections_open)) {
+  if (stats_.connections_open > 0) {
     post_to_all([](Worker& worker) { worker.connections.abort(); });
-    counts.clean = wait_for_idle(close_limit, stats_.connections_open) && counts.clean;
+    const auto closed = std::chrono::steady_clock::now() + close_limit;
+    const bool are_closed = wait_until(closed, [&] { return stats_.connections_open == 0; });
+    counts.clean = are_closed && (is_idle() || cut_off()) && counts.clean;
   }
   stop_roles();
   for_all_pools([](http::UpstreamPool& pool) { pool.close_idle(); });

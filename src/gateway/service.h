@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -101,7 +102,12 @@ class Service {
   void use_on_loops(const Generation& now, const Generation& before);
   void stop_roles();
   bool sweep();
-  bool wait_for_idle(std::chrono::milliseconds limit, std::atomic<std::uint64_t>& count);
+  void take_back_what_is_in_doubt();
+  using SteadyTime = std::chrono::steady_clock::time_point;
+  static bool wait_until(SteadyTime until, const std::function<bool()>& is_so);
+  bool is_idle() const;
+  bool wait_for_the_last_request(SteadyTime until);
+  bool cut_off();
   template <class Work>
   void post_to_all(Work work);
   template <class Work>
@@ -117,6 +123,8 @@ class Service {
   RoutePauses pauses_;
   NewKeyLimit new_keys_;
   LiveKeys live_keys_;
+  HeldKeys held_keys_;
+  double errors_followed_up_ = 0;  // the sweeper's own
   http::ServerStats stats_;
   store::Store store_;
   std::unique_ptr<store::Breaker> breaker_;  // null: the store is part of this process

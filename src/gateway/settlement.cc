@@ -1,5 +1,6 @@
 #include "gateway/settlement.h"
 
+#include "gateway/running.h"
 #include "http/sleep.h"
 
 namespace oncekey::gateway {
@@ -50,6 +51,8 @@ Settlement judge(const Context& context, const RecordId& id, const Execute& hold
 
 http::Task<void> settle_until_done(const Context& context, RecordId id, Execute hold,
                                    Verdict verdict) {
+  Running running(context.running);
+  HeldKeys::Hold held(context.held_keys, id);
   for (;;) {
     http::Sleep pause(context.loop, retry_every_ms);
     co_await pause;

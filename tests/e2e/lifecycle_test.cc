@@ -72,6 +72,25 @@ TEST_F(Lifecycle, TermLetsRunningRequestsFinishAndTakesNoNewOnes) {
   EXPECT_EQ(post(key_a).header("Idempotency-Replayed"), "true");
 }
 
+TEST_F(Lifecycle, RequestWhoseHeadWasOnItsWayAtTheTermIsServed) {
+  serve();
+  HttpConnection client(gateway_->port());
+  const std::string bytes = order(key_a, "hold=gate").bytes();
+  const std::string start = bytes.substr(0, 20);
+  // With the answer to the one before it, it has been read.
+  client.send(HttpRequest{.method = "GET"}.bytes() + start);
+  EXPECT_EQ(client.receive().status, 201);
+  gateway_->process().signal(SIGTERM);
+  EXPECT_TRUE(turns_unready());
+  client.send(bytes.substr(start.size()));
+  ASSERT_TRUE(upstream_.audit().wait_for_arrivals(key_a, 1));
+  upstream_.open_gate("gate");
+  EXPECT_EQ(client.receive().status, 201);
+  EXPECT_EQ(gateway_->process().wait(), 0);
+  gateway_->start();
+  EXPECT_EQ(post(key_a).header("Idempotency-Replayed"), "true");
+}
+
 TEST_F(Lifecycle, TermEndsAtOnceWhenNothingRuns) {
   serve();
   HttpConnection idle(gateway_->port());

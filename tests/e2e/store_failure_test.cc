@@ -1,5 +1,6 @@
 // A store that cannot write: refuse before anything is dispatched, lose nothing that was, and go on
 // when it can write again (SPEC D7; Q 9).
+#include <signal.h>
 #include <sys/resource.h>
 
 #include "e2e/gateway_fixture.h"
@@ -67,6 +68,23 @@ TEST_F(StoreFailure, ResultThatCannotBeRecordedYetIsNotAnsweredAndNotLost) {
   if (retry.status == 201) {
     EXPECT_EQ(retry.header("Idempotency-Replayed"), "true");
   }
+}
+
+TEST_F(StoreFailure, ShutdownWaitsForAResultThatCannotBeRecordedYet) {
+  serve_with_fragile_disk();
+  auto client = post_held(key_a, "gate");
+  fill_disk();
+  upstream_.open_gate("gate");
+  EXPECT_EQ(client->receive().status, 503);
+  gateway_->process().signal(SIGTERM);
+  EXPECT_TRUE(eventually([&] { return gateway_->admin("/readyz").status == 503; }));
+  free_disk();
+  EXPECT_EQ(gateway_->process().wait(), 0);
+  gateway_->start();
+  const HttpResponse retry = post(key_a);
+  EXPECT_EQ(retry.status, 201) << retry.body;
+  EXPECT_EQ(retry.header("Idempotency-Replayed"), "true");
+  EXPECT_EQ(arrivals(key_a), 1u);
 }
 
 TEST_F(StoreFailure, RouteThatFailsOpenIsServedUnprotectedAndSaysSo) {

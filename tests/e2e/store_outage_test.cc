@@ -191,6 +191,23 @@ TEST_P(StoreOutage, DuplicateOfARunningRequestIsNeverSentOn) {
   upstream_.open_gate("gate");
 }
 
+TEST_P(StoreOutage, WhatThisGatewayIsAtWorkOnIsNeverSentOnASecondTime) {
+  FragileStore store(GetParam());
+  serve_on(store, "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\n");
+  auto first = post_held(key_a, "gate");
+  store.stop();
+  EXPECT_EQ(code(post(key_a)), "store_unavailable") << "while the first is at the upstream";
+  upstream_.open_gate("gate");
+  EXPECT_EQ(code(first->receive()), "store_unavailable");
+  EXPECT_EQ(code(post(key_a)), "store_unavailable") << "while its result is not recorded";
+  EXPECT_EQ(arrivals(key_a), 1u);
+  EXPECT_EQ(post(key_b).header("Idempotency-Protected"), "false");
+  store.start();
+  EXPECT_TRUE(eventually([&] { return post(key_a).header("Idempotency-Replayed") == "true"; },
+                         recovery_limit));
+  EXPECT_EQ(arrivals(key_a), 1u);
+}
+
 class FullRedis : public SharedStoreFixture {};
 INSTANTIATE_TEST_SUITE_P(Stores, FullRedis, ::testing::Values(StoreKind::redis), store_name);
 
