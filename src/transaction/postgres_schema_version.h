@@ -4,6 +4,6 @@
 
 namespace oncekey::transaction {
 
-inline constexpr int postgres_schema_version = 9;
+inline constexpr int postgres_schema_version = 10;
 
 }  // namespace oncekey::transaction

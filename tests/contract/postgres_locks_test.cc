@@ -1,5 +1,10 @@
-// An application's open transaction can hold a record of the table. Only that record has to wait.
+// An application's transaction can hold or change a record of the table. Only that record has to
+// wait.
+#include <thread>
+
 #include "contract.h"
+#include "support/postgres_server.h"
+#include "support/waiting.h"
 
 namespace oncekey::store {
 namespace {
@@ -26,6 +31,47 @@ TEST(PostgresLocks, OneHeldRecordDoesNotHoldUpTheRestOfItsBatch) {
   application.execute("ROLLBACK");
   EXPECT_TRUE(
       std::holds_alternative<Settled>(apply_to(engine, settle_of("held", held, answered()), 0)));
+}
+
+// As advance() does it, for an owner who is slower than his lease.
+TEST(PostgresLocks, RecordThatChangesWhileItIsSweptIsSweptTheNextTime) {
+  test::PostgresServer server;
+  ASSERT_TRUE(migrate(server.url(), soon()).ok());
+  auto opened = PostgresEngine::open({.url = server.url(), .timeout_ms = 10'000});
+  ASSERT_TRUE(opened) << opened.error();
+  std::vector<Operation> operations;
+  for (const char* key : {"a", "b", "c"}) {
+    Reserve reserve = reserve_of(key);
+    reserve.lease_ms = 1;
+    operations.emplace_back(std::move(reserve));
+  }
+  std::vector<Operation*> batch;
+  for (Operation& operation : operations) batch.push_back(&operation);
+  (*opened)->apply(batch, 0);
+  server.execute(
+      "CREATE FUNCTION halt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+      " IF NEW.state = 'unknown' THEN PERFORM pg_advisory_xact_lock(1); END IF;"
+      " RETURN NEW; END $$;"
+      "CREATE TRIGGER halt BEFORE UPDATE ON oncekey.records FOR EACH ROW EXECUTE FUNCTION halt()");
+
+  test::PostgresClient owner(server.admin_url());
+  owner.query("SELECT pg_advisory_lock(1)");
+  Sweep sweep;
+  sweep.limit = 10;
+  decltype(Sweep::outcome) swept;
+  std::thread sweeper([&] { swept = apply_to(**opened, sweep, 0); });
+  EXPECT_TRUE(test::eventually([&] {
+    return owner.query(
+               "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == "1";
+  }));
+  owner.query(
+      "UPDATE oncekey.records SET recovery_point = 'charged' WHERE key IN"
+      " (SELECT key FROM oncekey.records WHERE state = 'in_progress' FOR UPDATE SKIP LOCKED)");
+  owner.query("SELECT pg_advisory_unlock(1)");
+  sweeper.join();
+  EXPECT_EQ(std::get<std::vector<RecordId>>(swept).size(), 1u);
+  swept = apply_to(**opened, sweep, 0);
+  EXPECT_EQ(std::get<std::vector<RecordId>>(swept).size(), 2u);
 }
 
 }  // namespace

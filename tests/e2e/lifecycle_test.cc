@@ -84,6 +84,7 @@ TEST_F(Lifecycle, RequestWhoseHeadWasOnItsWayAtTheTermIsServed) {
   EXPECT_TRUE(turns_unready());
   client.send(bytes.substr(start.size()));
   ASSERT_TRUE(upstream_.audit().wait_for_arrivals(key_a, 1));
+  EXPECT_FALSE(gateway_->process().wait(Milliseconds(3000))) << "longer than idle connections have";
   upstream_.open_gate("gate");
   EXPECT_EQ(client.receive().status, 201);
   EXPECT_EQ(gateway_->process().wait(), 0);
