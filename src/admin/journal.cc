@@ -30,7 +30,8 @@ Reply Journal::change(const Caller& caller, const Change& change,
                        ". Make room or give access, or set admin_audit_file.");
   }
   Changed changed = make();
-  entry.after = changed.done ? changed.after : change.before;
+  const bool as_before = !changed.done && changed.after.empty();
+  entry.after = as_before ? change.before : changed.after;
   entry.result = changed.done ? "done" : why_not(changed.reply);
   log_.event(gateway::LogLevel::warn, "admin_change",
              {{"who", std::string_view(entry.who)},

@@ -14,7 +14,7 @@ namespace oncekey::admin {
 // What became of a change that was tried.
 struct Changed {
   bool done = false;
-  std::string after;  // JSON, when it was done
+  std::string after;  // JSON, when it was done; "null" when that is not certain
   Reply reply;        // the whole answer; when it was not done, why
 };
 

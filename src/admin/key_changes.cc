@@ -99,6 +99,11 @@ Reply record_reply(const Record& record) {
   return reply;
 }
 
+Changed uncertain(const Unavailable& unavailable) {
+  return {false, "null",
+          store_unavailable(unavailable.reason + ". Whether the change was made is not certain")};
+}
+
 Changed changed_record(const Result<std::optional<Record>, Unavailable>& now, const RecordId& id) {
   Changed changed;
   changed.done = true;
@@ -267,9 +272,7 @@ Reply KeyChanges::settle(const Caller& caller, std::string_view action, const Re
     records_.committer.apply_now(operation);
     const SettleOutcome& outcome = std::get<Resolve>(operation).outcome;
     if (const auto* unavailable = std::get_if<Unavailable>(&outcome)) {
-      return {
-          false, "",
-          store_unavailable(unavailable->reason + ". Whether the change was made is not certain")};
+      return uncertain(*unavailable);
     }
     if (const auto* stale = std::get_if<StaleFence>(&outcome)) {
       return {false, "",
@@ -323,9 +326,8 @@ Reply KeyChanges::evict(const Call& call) {
     records_.committer.apply_now(operation);
     const EvictOutcome& outcome = std::get<Evict>(operation).outcome;
     if (const auto* unavailable = std::get_if<Unavailable>(&outcome)) {
-      return {
-          false, "",
-          store_unavailable(unavailable->reason + ". Whether the change was made is not certain")};
+      records_.forget(id);
+      return uncertain(*unavailable);
     }
     if (const auto* stale = std::get_if<StaleFence>(&outcome)) {
       std::string detail = "The record " + state_text(*stale) + ". Nothing was changed.";

@@ -69,8 +69,9 @@ bool same_file(const struct stat& a, const struct stat& b) {
 }  // namespace
 
 bool is_loopback_host(std::string_view host) {
-  return host.starts_with("127.") || host == "localhost" || host == "::1" ||
-         host.starts_with("::ffff:127.");
+  // A name may begin like an address, and be anybody's.
+  const bool begins_so = host.starts_with("127.") || host.starts_with("::ffff:127.");
+  return host == "localhost" || host == "::1" || (begins_so && is_address(std::string(host)));
 }
 
 TokenGuard::TokenGuard(Sources sources) : sources_(std::move(sources)) {

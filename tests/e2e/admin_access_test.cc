@@ -66,6 +66,8 @@ TEST_F(AdminAccess, BrowsersOfOtherSitesAreKeptOut) {
   call.with("Authorization", "Bearer " + writer);
   EXPECT_EQ(status(HttpRequest(call).with("Host", "attacker.example")), 403);
   EXPECT_EQ(status(HttpRequest(call).with("Host", "attacker.example:8081")), 403);
+  EXPECT_EQ(status(HttpRequest(call).with("Host", "127.attacker.example:8081")), 403);
+  EXPECT_EQ(status(HttpRequest(call).with("Host", "127.0.0.1.attacker.example")), 403);
   EXPECT_EQ(status(HttpRequest(call).with("Host", "admin.example:8081")), 200);
   EXPECT_EQ(status(HttpRequest(call).with("Host", "localhost:8081")), 200);
   EXPECT_EQ(status(HttpRequest(call).with("Host", "[::1]:8081")), 200);
