@@ -59,6 +59,7 @@ Result<std::unique_ptr<Engine>, std::string> PostgresEngine::open(const Postgres
   const Deadline deadline = Clock::now() + std::chrono::milliseconds(options.timeout_ms);
   auto connection = engine->session_.ready(deadline);
   if (!connection) return reason_of(connection.error());
+  engine->stats_session_.accept_newer_schema();
   auto settings = (*connection)
                       ->run(
                           "SELECT current_setting('fsync') = 'on' AND "
@@ -239,7 +240,12 @@ void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, bool in_doubt,
   PostgresParameters parameters;
   parameters.text(to_postgres_text(reserve.id.scope));
   parameters.text(to_postgres_text(reserve.id.key));
-  parameters.bytes(fingerprint_bytes(reserve.fingerprint));
+  // None: that of an application, which is only known to the record (a webhook takes it back).
+  if (reserve.fingerprint == Fingerprint{}) {
+    parameters.null();
+  } else {
+    parameters.bytes(fingerprint_bytes(reserve.fingerprint));
+  }
   parameters.integer(static_cast<std::int64_t>(fence));
   parameters.integer(reserve.lease_ms);
   parameters.integer(reserve.retention_ms);
@@ -252,7 +258,9 @@ void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, bool in_doubt,
           "SELECT o.taken, o.moment, r.response_status, r.response_schema, "
           "r.response_encoding, r.response_headers, r.response_body, ") +
       postgres_record_columns +
-      " FROM oncekey.reserve_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) o, "
+      " FROM oncekey.reserve_one($1, $2, coalesce($3, (SELECT known.fingerprint FROM "
+      "oncekey.records"
+      " known WHERE known.scope = $1 AND known.key = $2)), $4, $5, $6, $7, $8, $9, $10) o, "
       "LATERAL (SELECT (o.record).*) r";
   auto rows = call("oncekey_reserve_one", sql, parameters, deadline, &in_doubt);
   if (!rows) {
@@ -288,11 +296,13 @@ void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
   PostgresParameters parameters;
   parameters.text(to_postgres_text(resolve.id.scope));
   parameters.text(to_postgres_text(resolve.id.key));
-  parameters.integer(static_cast<std::int64_t>(fences_.next()));
+  const Fence fence = fences_.next();
+  parameters.integer(static_cast<std::int64_t>(fence));
   append_verdict(parameters, resolve.verdict);
   parameters.integer(static_cast<std::int64_t>(resolve.fence));
   parameters.text(to_postgres_text(resolve.by));
   parameters.text(to_postgres_text(resolve.reason));
+  bool in_doubt = false;
   // The function takes what the look-up under the fence found, so that no plan can call it first.
   auto rows = call(
       "oncekey_resolve_one",
@@ -302,28 +312,41 @@ void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
       "oncekey.resolve_one(held.scope, held.key, $3, $4::text::oncekey.state, $5, $6, "
       "$7::bigint::integer, $8::bigint::smallint, $9::bigint::smallint, $10::text::text[], $11, "
       "$13, $14)",
-      parameters, deadline);
+      parameters, deadline, &in_doubt);
   if (!rows) {
     resolve.outcome = unavailable(rows.error());
-  } else if (rows->rows() == 0) {
-    Get other_hold;
-    other_hold.id = resolve.id;
-    execute(other_hold, deadline);
-    if (const auto* unavailable_now = std::get_if<Unavailable>(&other_hold.outcome)) {
-      resolve.outcome = *unavailable_now;
-      return;
-    }
-    const auto& record = std::get<std::optional<Record>>(other_hold.outcome);
-    StaleFence stale_fence;
-    if (record) stale_fence.state = record->state;
-    resolve.outcome = stale_fence;
-  } else if (rows->boolean(0, 0)) {
+  } else if (rows->rows() == 1 && rows->boolean(0, 0)) {
     ++commits_;
     const bool completed = std::holds_alternative<SettleCompleted>(resolve.verdict);
     resolve.outcome = Settled{completed ? rows->timestamp(0, 3) : 0};
-  } else {
+  } else if (rows->rows() == 1 && !in_doubt) {
     resolve.outcome = stale_fence(rows->bytes(0, 2), rows->timestamp(0, 3), rows->integer(0, 4),
                                   rows->timestamp(0, 1));
+  } else {
+    explain(resolve, fence, in_doubt, deadline);
+  }
+}
+
+// Nothing was changed by the last try: another hold has the record, or an earlier try, whose answer
+// was lost, did it.
+void PostgresEngine::explain(Resolve& resolve, Fence fence, bool in_doubt, Deadline deadline) {
+  Get get;
+  get.id = resolve.id;
+  execute(get, deadline);
+  if (const auto* unavailable_now = std::get_if<Unavailable>(&get.outcome)) {
+    resolve.outcome = *unavailable_now;
+    return;
+  }
+  const auto& record = std::get<std::optional<Record>>(get.outcome);
+  if (in_doubt && record && record->fence == fence) {
+    const bool completed = std::holds_alternative<SettleCompleted>(resolve.verdict);
+    resolve.outcome = Settled{completed ? record->expires_at : 0};
+  } else if (in_doubt) {
+    resolve.outcome = Unavailable{"PostgreSQL: the answer was lost, and the record has changed"};
+  } else {
+    StaleFence stale;
+    if (record) stale.state = record->state;
+    resolve.outcome = stale;
   }
 }
 

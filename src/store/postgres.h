@@ -61,6 +61,7 @@ class PostgresEngine final : public Engine {
   void settle_again(Operation& operation, Deadline deadline);
   template <class Op>
   void explain(Op& op, Operation& operation, Deadline deadline);
+  void explain(Resolve& resolve, Fence fence, bool in_doubt, Deadline deadline);
   void leave_in_doubt(const Reserving& open);
   // `key`: of one of them, as PostgreSQL has it.
   void remember(const PostgresResult& made, std::string key);

@@ -53,8 +53,8 @@ class PostgresConnection {
   // are text: only bytes() makes sense of them.
   Result<PostgresResult, PostgresError> run(const std::string& sql, Deadline deadline);
 
-  // One statement; prepared under `name` the first time this connection sees it. With a warning it
-  // counts as lost: a commit whose wait for its synchronous standby was cancelled ends so.
+  // One statement; prepared under `name` the first time this connection sees it. What
+  // is committed with a warning() counts as lost.
   Result<PostgresResult, PostgresError> call(const std::string& name, const std::string& sql,
                                              const PostgresParameters& parameters,
                                              Deadline deadline);
@@ -64,7 +64,7 @@ class PostgresConnection {
   int socket() const { return PQsocket(connection_.get()); }
   Result<bool, PostgresError> notified();
 
-  // With which the server did what it was asked for last: empty, mostly.
+  // That what was asked for last is committed, and perhaps on no standby; mostly empty.
   const std::string& warning() const { return warning_; }
   std::string server_encoding() const;  // of the database, as UTF8
   int server_version() const { return PQserverVersion(connection_.get()); }  // 150004: 15.4

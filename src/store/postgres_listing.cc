@@ -110,9 +110,14 @@ void PostgresEngine::execute(Evict& evict, Deadline deadline) {
   static const std::string sql =
       std::string("SELECT o.done, o.moment, ") + postgres_record_columns +
       " FROM oncekey.evict_one($1, $2, $3, $4::text::boolean) o, LATERAL (SELECT (o.record).*) r";
-  auto rows = call("oncekey_evict", sql, parameters, deadline);
+  bool in_doubt = false;
+  auto rows = call("oncekey_evict", sql, parameters, deadline, &in_doubt);
   if (!rows) {
     evict.outcome = Unavailable{reason_of(rows.error())};
+    return;
+  }
+  if (rows->is_null(0, 2) && in_doubt) {
+    evict.outcome = Unavailable{"PostgreSQL: the answer was lost, and there is no record now"};
     return;
   }
   if (rows->is_null(0, 2)) {

@@ -15,6 +15,8 @@ constexpr auto first_pause = std::chrono::milliseconds(20);
 constexpr auto longest_pause = std::chrono::milliseconds(250);
 // A batch that waits for somebody's row lock still has time to go on without that row.
 constexpr int lock_share = 4;
+// A record that somebody holds is not withdrawn; this long after, it is tried again.
+constexpr auto withdraw_again = std::chrono::seconds(1);
 // How often to look whether a terminated session has ended.
 constexpr auto look_again = std::chrono::milliseconds(5);
 
@@ -31,6 +33,9 @@ PostgresSession::PostgresSession(std::string url, DurationMs timeout_ms)
     : url_(std::move(url)), timeout_ms_(timeout_ms) {}
 
 Result<PostgresConnection*, PostgresError> PostgresSession::ready(Deadline deadline) {
+  if (connection_ && !in_doubt_.empty() && Clock::now() >= withdraw_at_) {
+    if (withdraw(*connection_, deadline)) drop();
+  }
   if (connection_) return connection_.get();
   for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
     auto opened = open(deadline);
@@ -84,6 +89,7 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
       "', false),"
       " set_config('default_transaction_isolation', 'read committed', false),"
       " set_config('default_transaction_read_only', 'off', false),"
+      " set_config('client_min_messages', 'warning', false),"
       " set_config('jit', 'off', false),"
       // A plan that was made while the tables were empty must still be right when they are not.
       " set_config('plan_cache_mode', 'force_generic_plan', false),"
@@ -107,8 +113,12 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
   }
   auto schema = schema_state(connection, deadline);
   if (!schema) return schema.error();
+  if (schema->kind == SchemaState::Kind::newer && accepts_newer_) return std::nullopt;
   const std::string problem = explain(*schema, url_);
-  if (problem.empty()) return std::nullopt;
+  if (problem.empty()) {
+    accepts_newer_ = true;
+    return std::nullopt;
+  }
   return PostgresError{PostgresError::Kind::refused, "3F000", problem};
 }
 
@@ -168,8 +178,15 @@ std::optional<PostgresError> PostgresSession::withdraw(PostgresConnection& conne
   parameters.array(scopes, Element::text);
   parameters.array(keys, Element::text);
   parameters.array(fences, Element::int8);
-  auto done = connection.call("oncekey_withdraw", "SELECT oncekey.withdraw_batch($1, $2, $3)",
+  // Not for longer than a moment: everybody else waits for this connection.
+  auto done = connection.call("oncekey_withdraw",
+                              "SELECT oncekey.withdraw_batch($1, $2, $3)"
+                              " FROM set_config('lock_timeout', '10', true)",
                               parameters, deadline);
+  if (!done && waited_for_a_lock(done.error())) {
+    withdraw_at_ = Clock::now() + withdraw_again;
+    return std::nullopt;
+  }
   if (!done) return done.error();
   in_doubt_.clear();
   return std::nullopt;

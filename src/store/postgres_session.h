@@ -25,8 +25,13 @@ class PostgresSession {
   PostgresSession(std::string url, DurationMs timeout_ms);
 
   // The connection, or why there is none. While the server is away, waits and tries again until the
-  // deadline. Before a new connection is given out, reservations in doubt have been withdrawn.
+  // deadline. Before a new connection is given out, reservations in doubt have been withdrawn, but
+  // for those that somebody holds.
   Result<PostgresConnection*, PostgresError> ready(Deadline deadline);
+
+  // From now on a schema that a later build has migrated will do: it has only been added to. A
+  // session that has begun with its own goes on so by itself.
+  void accept_newer_schema() { accepts_newer_ = true; }
 
   // The connection cannot be used any more.
   void drop();
@@ -50,7 +55,9 @@ class PostgresSession {
   std::string backend_;         // process and start time of the server's side of the connection
   std::string former_backend_;  // that of the last one that was lost
   std::string server_;
+  bool accepts_newer_ = false;
   std::vector<InDoubt> in_doubt_;
+  Deadline withdraw_at_{};
   std::uint64_t statements_before_ = 0;
 };
 

@@ -59,6 +59,7 @@ struct RedisCommand {
   bool in_doubt = false;
   TimestampMs last_moment = 0;  // after which it can no longer begin, as told to the server
   int replicas = -1;            // how many had it when WAIT ended; -1: not asked
+  bool found_counts = true;     // and what it found, where it wrote nothing
   bool asking = false;          // to `server`, which is taking over the slot
 
   bool is_good() const { return reply && !reply.value().is_error(); }

@@ -239,7 +239,7 @@ void RedisEngine::Request::not_taken(const RedisCommand& answered, Reserve& rese
   ReserveDecision decision = decide_reserve(&*found->record, reserve, found->now, fence_);
   if (decision.next) {
     reserve.outcome = Unavailable{not_understood};
-  } else if (std::holds_alternative<Replay>(decision.outcome) && !is_replicated(answered)) {
+  } else if (std::holds_alternative<Replay>(decision.outcome) && !what_it_found_is(answered)) {
     // A failover could take back what the client would have seen.
     reserve.outcome = Unavailable{not_replicated(answered)};
   } else {
@@ -268,7 +268,10 @@ void RedisEngine::Request::understand_change(const RedisCommand& answered, Redis
   if (decision.next) {
     operation.outcome = Unavailable{not_understood};
   } else {
-    operation.outcome = if_replicated(answered, std::move(decision.outcome));
+    const bool settled_before = std::holds_alternative<Settled>(decision.outcome);
+    operation.outcome = settled_before && !what_it_found_is(answered)
+                            ? SettleOutcome(Unavailable{not_replicated(answered)})
+                            : std::move(decision.outcome);
   }
 }
 
@@ -308,7 +311,7 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Get& get) {
     get.outcome = Unavailable{not_understood};
     return;
   }
-  if (found->record && found->record->state == State::completed && !is_replicated(answered)) {
+  if (found->record && found->record->state == State::completed && !what_it_found_is(answered)) {
     get.outcome = Unavailable{not_replicated(answered)};  // as for a replay
     return;
   }
@@ -322,6 +325,10 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Evict& evict
   const auto found = unchanged(reply[1], reply[2], *id_);
   if (!found) {
     evict.outcome = Unavailable{not_understood};
+    return;
+  }
+  if (answered.in_doubt && !found->record) {
+    evict.outcome = Unavailable{"Redis: the answer was lost, and there is no record now"};
     return;
   }
   EvictDecision decision =
@@ -338,6 +345,11 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Evict& evict
 bool RedisEngine::Request::is_replicated(const RedisCommand& answered) const {
   const int wanted = engine_.router_.url().wait_replicas;
   return wanted == 0 || answered.replicas >= wanted;
+}
+
+bool RedisEngine::Request::what_it_found_is(const RedisCommand& answered) const {
+  const bool asked = engine_.router_.url().wait_replicas > 0;
+  return !asked || (is_replicated(answered) && answered.found_counts);
 }
 
 std::string RedisEngine::Request::not_replicated(const RedisCommand& answered) const {

@@ -52,7 +52,8 @@ class RedisEngine::Request {
 
   void begin(RedisCommand& command, std::initializer_list<std::string_view> indexes) const;
   void ask_verdict(RedisCommand& command, const Verdict& verdict) const;
-  bool is_replicated(const RedisCommand& answered) const;
+  bool is_replicated(const RedisCommand& answered) const;     // what it wrote
+  bool what_it_found_is(const RedisCommand& answered) const;  // and did not write
   std::string not_replicated(const RedisCommand& answered) const;
 
   RedisEngine& engine_;

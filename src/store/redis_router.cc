@@ -175,6 +175,7 @@ void RedisRouter::send(Node& node, RedisDeadline deadline) {
 void RedisRouter::judge(Round& round, RedisCommand& command, Node& node) {
   command.reply = node.next_reply(command.asking);
   command.replicas = node.replicas;
+  command.found_counts = node.found_counts;
   if (command.is_good()) {
     command.trouble.clear();
     return;

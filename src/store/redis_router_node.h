@@ -29,6 +29,7 @@ struct RedisRouter::Node {
   bool waits = false;
   bool has_witness = false;  // before the WAIT
   int replicas = -1;
+  bool found_counts = true;
 
   bool is_ready() const { return connection && connection->is_ready(); }
   std::string trouble() const {
@@ -69,6 +70,7 @@ struct RedisRouter::Node {
     reply_at = 0;
     was_sent = false;
     replicas = -1;
+    found_counts = true;
   }
   void take_replies() {
     if (!was_sent) return;
@@ -76,9 +78,8 @@ struct RedisRouter::Node {
     replies = connection->take_replies();
     if (!complete) drop("no answer in time");
     if (!waits) return;
-    const bool counts =
-        complete && !(has_witness && replies[replies.size() - 2].value().is_error());
-    replicas = counts ? static_cast<int>(replies.back().value().integer()) : 0;
+    replicas = complete ? static_cast<int>(replies.back().value().integer()) : 0;
+    found_counts = complete && has_witness && !replies[replies.size() - 2].value().is_error();
   }
   RedisReply next_reply(bool after_asking) {
     if (after_asking) ++reply_at;

@@ -120,6 +120,11 @@ class PostgresInDoubt : public Postgres {
     probe.join();
   }
   void release_commits() { server_.set("synchronous_standby_names", ""); }
+  std::string url_through(const OneWayProxy& proxy) const {
+    std::string url = server_.url();
+    const std::string port = std::to_string(server_.port());
+    return url.replace(url.find(port), port.size(), std::to_string(proxy.port()));
+  }
   void expect_withdrawn(const std::string& key) {
     std::optional<Execute> hold;
     EXPECT_TRUE(test::eventually([&] {
@@ -227,17 +232,44 @@ TEST_F(PostgresInDoubt, CommitThatIsRecognisedButCannotBeConfirmedIsWithdrawn) {
   release_commits();
   caller.join();
   EXPECT_TRUE(std::holds_alternative<Unavailable>(outcome)) << outcome.index();
+  execute("b");  // nobody else waits for it
   somebody.query("ROLLBACK");
   expect_withdrawn("a");
+}
+
+// An operator's change that was made must not be reported as not made.
+TEST_F(PostgresInDoubt, ChangesOfOperatorsWhoseAnswerWasLost) {
+  OneWayProxy proxy(server_.port());
+  engine_ = open(url_through(proxy), 10'000);
+  for (const char* key : {"prepared", "resolved", "evicted"}) {
+    apply(settle_of(key, execute(key).fence, SettleUnknown{"reset", 0}));
+  }
+  const auto resolve = [&](const std::string& key) {
+    Resolve op;
+    op.id = reserve_of(key).id;
+    op.verdict = SettleFailed{"it never arrived"};
+    return apply(op);
+  };
+  const auto evict = [&](const std::string& key) {
+    Evict op;
+    op.id = reserve_of(key).id;
+    op.even_unknown = true;
+    return apply(op);
+  };
+  EXPECT_TRUE(std::holds_alternative<Settled>(resolve("prepared")));
+  proxy.cut_at_next_answer();
+  EXPECT_TRUE(std::holds_alternative<Settled>(resolve("resolved")));
+  EXPECT_TRUE(std::holds_alternative<StaleFence>(resolve("resolved")));
+  EXPECT_TRUE(std::holds_alternative<Evicted>(evict("prepared")));
+  proxy.cut_at_next_answer();
+  EXPECT_TRUE(std::holds_alternative<Unavailable>(evict("evicted")));
+  EXPECT_TRUE(std::holds_alternative<StaleFence>(evict("evicted")));
 }
 
 // As a pooler does when it loses the server: its message is no proof that nothing was committed.
 TEST_F(PostgresInDoubt, ErrorThatEndsTheConnectionIsNoAnswer) {
   OneWayProxy proxy(server_.port());
-  std::string url = server_.url();
-  const std::string port = std::to_string(server_.port());
-  url.replace(url.find(port), port.size(), std::to_string(proxy.port()));
-  engine_ = open(url, 500);
+  engine_ = open(url_through(proxy), 500);
   execute("prepared");
   const std::string fields = "SFATAL\0VFATAL\0C08P01\0Mserver conn crashed?\0\0"s;
   const std::string length{0, 0, 0, static_cast<char>(fields.size() + 4)};
@@ -398,6 +430,34 @@ TEST_F(Postgres, NobodyElsesHoldIsResolvedWhateverThePlannerBelieves) {
   resolve.fence = look().fence;
   EXPECT_TRUE(std::holds_alternative<Settled>(apply(resolve)));
   EXPECT_EQ(look().state, State::failed_retryable);
+}
+
+// A node of the version before goes on while the others are replaced, also over a lost connection.
+TEST_F(Postgres, SchemaThatALaterBuildMigratesMeanwhileIsUsedFurther) {
+  execute("a");
+  server_.execute(
+      "INSERT INTO oncekey.migrations (version, name, checksum)"
+      " VALUES (999, 'later', 'later')");
+  server_.terminate_backends();
+  execute("b");
+  EXPECT_EQ(engine_->stats().in_progress, 2u);
+  EXPECT_FALSE(PostgresEngine::open({.url = server_.url()})) << "but none begins on it";
+}
+
+// As a webhook does for a record whose fingerprint is not one of ours.
+TEST_F(Postgres, FailedRecordOfAnApplicationIsTakenUnderItsOwnFingerprint) {
+  const std::string fence =
+      server_.query("SELECT fence FROM oncekey.reserve('tenant', 'a', '\\x01')");
+  server_.execute("SELECT oncekey.fail('tenant', 'a', " + fence + ", 'not sent')");
+  Reserve reserve = reserve_of("a");
+  EXPECT_TRUE(std::holds_alternative<Mismatch>(apply(reserve)));
+  reserve.fingerprint = {};
+  const auto taken = apply(reserve);
+  ASSERT_TRUE(std::holds_alternative<Execute>(taken));
+  const auto settled = apply(settle_of("a", std::get<Execute>(taken).fence, answered()));
+  EXPECT_TRUE(std::holds_alternative<Settled>(settled));
+  EXPECT_EQ(server_.query("SELECT decision FROM oncekey.reserve('tenant', 'a', '\\x01')"),
+            "replay");
 }
 
 TEST_F(Postgres, DatabaseThatCannotHoldEveryAnswerIsRefused) {

@@ -169,6 +169,16 @@ TEST_F(RedisDoubt, ASettleWhoseAnswerWasLostIsSettledWhenRepeated) {
   EXPECT_EQ(std::get<Replay>(replay).response->body, "kept");
 }
 
+TEST_F(RedisDoubt, AnEvictionWhoseAnswerWasLostIsNotSaidToHaveDoneNothing) {
+  const auto engine = engine_on(proxy_.url());
+  complete(*engine, "a");
+  Evict evict;
+  evict.id = reserve_of("a").id;
+  proxy_.cut_at_next_answer();
+  EXPECT_OUTCOME(Unavailable, apply_to(*engine, evict, 0));
+  EXPECT_OUTCOME(StaleFence, apply_to(*engine, evict, 0));
+}
+
 TEST_F(RedisDoubt, ReservesOfManyKeysSurviveConnectionsThatBreakAgainAndAgain) {
   const auto engine = engine_on(proxy_.url());
   std::map<std::string, Fence> held;

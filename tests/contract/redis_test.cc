@@ -265,6 +265,9 @@ TEST(Redis, AnAnswerIsOnlyRepeatedAfterAWriteThatReplicasHave) {
   EXPECT_GT(offset(), offset_before);
   primary.command({"CONFIG", "SET", "maxmemory", "1"});
   EXPECT_OUTCOME(Unavailable, reserve(*engine, "a"));
+  Evict evict;  // writes by itself
+  evict.id = reserve_of("a").id;
+  EXPECT_OUTCOME(Evicted, apply_to(*engine, evict, 0));
 }
 
 TEST(Redis, PasswordsAreUsedAndNeverShown) {
