@@ -65,13 +65,13 @@ SqliteRecords::SqliteRecords(sqlite3* connection)
                    "SELECT scope, key FROM oncekey_records AS r WHERE state = 1 AND due_at <= ?1"
                    " AND NOT EXISTS (SELECT 1 FROM oncekey_workflows AS w"
                    "                 WHERE w.scope = r.scope AND w.key = r.key"
-                   "                 AND w.fence = r.fence)"
+                   "                 AND w.fence IN (0, r.fence))"
                    " ORDER BY due_at LIMIT ?2"),
       held_(connection,
             "SELECT scope, key FROM oncekey_records AS r WHERE state = 1"
             " AND NOT EXISTS (SELECT 1 FROM oncekey_workflows AS w"
             "                 WHERE w.scope = r.scope AND w.key = r.key"
-            "                 AND w.fence = r.fence)"),
+            "                 AND w.fence IN (0, r.fence))"),
       due_(connection,
            "SELECT rowid, due_at + tombstone_ms, scope, key FROM oncekey_records"
            " WHERE state = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3"),

@@ -25,11 +25,12 @@ SqliteTransaction::SqliteTransaction(sqlite3* connection, std::function<Timestam
       find_workflow_(connection,
                      "SELECT workflow, input, data, fence FROM oncekey_workflows"
                      " WHERE scope = ?1 AND key = ?2"),
-      stalled_(connection,
-               "SELECT scope, key FROM oncekey_workflows AS w"
-               " JOIN oncekey_records AS r USING (scope, key)"
-               " WHERE w.workflow = ?1 AND w.fence = r.fence AND r.state = 1 AND r.due_at <= ?2"
-               " ORDER BY r.due_at LIMIT ?3"),
+      stalled_(
+          connection,
+          "SELECT scope, key FROM oncekey_workflows AS w"
+          " JOIN oncekey_records AS r USING (scope, key)"
+          " WHERE w.workflow = ?1 AND w.fence IN (0, r.fence) AND r.state = 1 AND r.due_at <= ?2"
+          " ORDER BY r.due_at LIMIT ?3"),
       is_behind_(connection,
                  "SELECT 1 FROM oncekey_outbox"
                  " WHERE aggregate = ?1 AND aggregate <> '' AND state <> 3 LIMIT 1"),
@@ -143,7 +144,8 @@ std::optional<WorkflowHold> SqliteTransaction::resume(const RecordId& id, std::s
   // Somebody reserved the key after the workflow had failed, and did not go on with it: what that
   // hold did is not known.
   const bool in_progress = current != nullptr && current->state == State::in_progress;
-  if (in_progress && current->fence != ran_under) return {};
+  const bool of_an_earlier_build = ran_under == 0;
+  if (in_progress && current->fence != ran_under && !of_an_earlier_build) return {};
   auto next = decide_resume(current, lease_ms, owner, now, records_.next_fence());
   if (!next) return {};
   hold.fence = next->fence;

@@ -68,6 +68,7 @@ struct GroupRunner::Shared {
   std::mutex mutex;  // comes before a waiter's
   std::vector<Member*> free;
   std::deque<std::shared_ptr<Waiter>> waiting;
+  std::set<RecordId> under_way;  // a second request with such a key waits for the first one's end
 
   using Group = std::vector<std::shared_ptr<Waiter>>;
   Member* enter(const std::shared_ptr<Waiter>& waiter);
@@ -75,7 +76,7 @@ struct GroupRunner::Shared {
   Member* take_free(Waiter& leader);
   Group take_group();
   void lead(Member& member, Waiter& leader);
-  void hand_over(Member& member, Waiter& leader);
+  void hand_over(Member& member, Waiter& leader, const Group& group);
   void run_together(Member& member, const Group& group);
   void run_alone(Member& member, Waiter& waiter);
 };
@@ -129,7 +130,7 @@ GroupRunner::Member* GroupRunner::Shared::enter(const std::shared_ptr<Waiter>& w
 // one, before he comes to say so.
 GroupRunner::Member* GroupRunner::Shared::lose_patience(Waiter& waiter) {
   const std::lock_guard lock(mutex);
-  if (waiter.taken || waiter.leads) return nullptr;
+  if (waiter.taken || waiter.leads || under_way.contains(waiter.request->id)) return nullptr;
   return take_free(waiter);
 }
 
@@ -142,14 +143,14 @@ GroupRunner::Member* GroupRunner::Shared::take_free(Waiter& leader) {
   return member;
 }
 
-// In order of arrival. Two requests with one key do not meet in one transaction.
+// In order of arrival. Two requests with one key do not meet in one transaction, nor in two: the
+// second would wait for the first, and its group with it.
 GroupRunner::Shared::Group GroupRunner::Shared::take_group() {
   const std::lock_guard lock(mutex);
   Group group;
   std::deque<std::shared_ptr<Waiter>> rest;
-  std::set<RecordId> ids;
   for (std::shared_ptr<Waiter>& waiter : waiting) {
-    const bool fits = group.size() < group_max && ids.insert(waiter->request->id).second;
+    const bool fits = group.size() < group_max && under_way.insert(waiter->request->id).second;
     if (fits) {
       waiter->taken = true;
       group.push_back(std::move(waiter));
@@ -168,7 +169,7 @@ void GroupRunner::Shared::lead(Member& member, Waiter& leader) {
   } else if (!group.empty()) {
     run_together(member, group);
   }
-  hand_over(member, leader);
+  hand_over(member, leader, group);
   for (const auto& waiter : group) {
     const std::lock_guard lock(waiter->mutex);
     waiter->done = true;
@@ -177,11 +178,12 @@ void GroupRunner::Shared::lead(Member& member, Waiter& leader) {
 }
 
 // To whoever waits longest. He may be in another group by then, and leads all the same.
-void GroupRunner::Shared::hand_over(Member& member, Waiter& leader) {
+void GroupRunner::Shared::hand_over(Member& member, Waiter& leader, const Group& group) {
   const std::lock_guard lock(mutex);
   leader.leads = false;
+  for (const auto& waiter : group) under_way.erase(waiter->request->id);
   for (const auto& waiter : waiting) {
-    if (waiter->leads) continue;
+    if (waiter->leads || under_way.contains(waiter->request->id)) continue;
     waiter->leads = true;
     const std::lock_guard own(waiter->mutex);
     waiter->leads_with = &member;
