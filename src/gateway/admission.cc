@@ -73,6 +73,7 @@ http::Task<Admission::Verdict> Admission::look() {
   }
   const auto& record = std::get<std::optional<Record>>(outcome);
   if (record) {
+    saw_record_ = true;
     // What may not run must not run again, either; anything else is answered.
     const bool would_run =
         record->state == State::failed_retryable && record->fingerprint == request_.fingerprint;
@@ -99,7 +100,8 @@ void Admission::settle(const ReserveOutcome& outcome) {
   const auto* execute = std::get_if<Execute>(&outcome);
   const bool is_new = execute && execute->attempt == 1;
   // Without the store it runs all the same, and may do so as often as new keys may come.
-  const bool runs = !settled_ && std::holds_alternative<Unavailable>(outcome) && route_.fail_open;
+  const bool runs = !settled_ && std::holds_alternative<Unavailable>(outcome) && route_.fail_open &&
+                    may_execute_unprotected();
   settled_ = true;
   if (is_new && live_.max > 0) {
     if (holds_live_) {

@@ -34,6 +34,8 @@ class Admission {
 
   // Otherwise what the reservation gave is handed back, and answered as a refusal.
   bool may_execute() const { return request_.age.may_execute() && !paused_ms_; }
+  // Without the store's word: not for a key that was seen to have a record.
+  bool may_execute_unprotected() const { return may_execute() && !saw_record_; }
 
   // What the store said: only a new key counts.
   void settle(const ReserveOutcome& outcome);
@@ -52,6 +54,7 @@ class Admission {
   bool holds_new_ = false;
   bool holds_live_ = false;
   bool worth_waiting_ = false;
+  bool saw_record_ = false;
   bool settled_ = false;  // a duplicate that waits asks the store again
   AnswerCase answer_case_ = AnswerCase::outside_window;
   std::optional<DurationMs> paused_ms_;  // the route is, for so long

@@ -1,7 +1,6 @@
 #include "gateway/attempt.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "boundary/response_codec.h"
 #include "gateway/retry_times.h"
@@ -97,8 +96,7 @@ http::Task<Attempt> attempt(const Context& context, const RouteConfig& route, co
                             const Execute& hold, const UpstreamRequest& request,
                             std::int64_t lease_over_us) {
   Attempt done;
-  std::optional<HeldKeys::Hold> held;
-  if (route.fail_open) held.emplace(context.held_keys, id);
+  HeldKeys::Hold held(context.held_keys, id);
   std::int64_t begun_us = steady_now_us();
   {
     Heart heart(context, id, hold.fence, route.lease_ms);

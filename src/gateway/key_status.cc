@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "boundary/json_writer.h"
+#include "boundary/response_codec.h"
 #include "gateway/own_answer.h"
 #include "gateway/replay.h"
 #include "gateway/retry_times.h"
@@ -210,8 +211,9 @@ http::Task<void> Lookup::send_stored() {
   start.status = record_.response->status;
   for (const Header& header : record_.response->headers) {
     // Whatever it was for the request: a cache must not give this GET's answer to somebody else.
-    if (!http::equals_ignoring_case(header.name, "Cache-Control"))
-      start.add(header.name, header.value);
+    // And an application that shares the store may have kept all of its headers.
+    const bool for_caches = http::equals_ignoring_case(header.name, "Cache-Control");
+    if (!for_caches && replayable_header(header.name)) start.add(header.name, header.value);
   }
   start.add("Cache-Control", "no-store");
   start.add(replay_marker(Profile::ietf), "true");

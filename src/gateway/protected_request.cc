@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "boundary/body_key.h"
+#include "boundary/response_codec.h"
 #include "gateway/key_status.h"
 #include "gateway/own_answer.h"
 #include "gateway/relay.h"
@@ -288,7 +289,7 @@ http::Task<void> ProtectedRequest::reserve() {
       context_.metrics.store_error();
       // Never for a key that is known to be in use.
       const bool in_use = seen_in_flight || old || context_.held_keys.has(id_);
-      if (route_.fail_open && !in_use) {
+      if (route_.fail_open && !in_use && admission.may_execute_unprotected()) {
         co_await fail_open();
       } else {
         co_await answer(Decision::unavailable, AnswerCase::store_unavailable, {}, retry_store_ms);
@@ -299,6 +300,7 @@ http::Task<void> ProtectedRequest::reserve() {
 }
 
 http::Task<void> ProtectedRequest::fail_open() {
+  HeldKeys::Hold held(context_.held_keys, id_);
   line_.decision = Decision::fail_open;
   Unprotected request{id_, body_, trace_.traceparent, error_};
   UnprotectedOutcome outcome = co_await execute_unprotected(context_, exchange_, route_, request);
@@ -419,7 +421,10 @@ http::Task<void> ProtectedRequest::replay(const Replay& stored) {
   line_.decision = Decision::replayed;
   http::ResponseStart start;
   start.status = response.status;
-  for (const Header& header : response.headers) start.add(header.name, header.value);
+  for (const Header& header : response.headers) {
+    // An application that shares the store may have kept all of its own.
+    if (replayable_header(header.name)) start.add(header.name, header.value);
+  }
   add_idempotency_fields(start, stored.expires_at);
   start.add(replay_marker(route_.profile), "true");
   add_date(start);

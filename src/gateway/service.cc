@@ -26,7 +26,8 @@ constexpr auto reap_every = std::chrono::seconds(5);
 constexpr std::size_t reconcile_batch = 100;
 // After the grace time: how long the store may take to record the cut-off requests.
 constexpr auto cut_off_limit = std::chrono::seconds(5);
-constexpr auto close_limit = std::chrono::seconds(2);
+constexpr auto close_limit = std::chrono::seconds(1);
+constexpr auto late_request_limit = std::chrono::seconds(1);
 constexpr DurationMs batch_timeout_min_ms = 100;
 constexpr DurationMs batch_timeout_max_ms = 2'000;
 
@@ -339,7 +340,7 @@ bool Service::wait_for_the_last_request(SteadyTime until) {
   const auto are_closed = [&] { return stats_.connections_open == 0; };
   while (wait_until(until, [&] { return is_idle(); })) {
     // A request whose head was on its way when the shutdown began may still come.
-    const auto closed = std::chrono::steady_clock::now() + close_limit;
+    const auto closed = std::chrono::steady_clock::now() + late_request_limit;
     wait_until(closed, [&] { return are_closed() || !is_idle(); });
     if (is_idle()) return true;
   }
@@ -366,11 +367,11 @@ DrainCounts Service::drain(DurationMs grace_ms) {
     counts.clean = cut_off();
   }
   counts.finished = running > counts.unknown ? running - counts.unknown : 0;
-  if (stats_.connections_open > 0) {
+  const auto are_closed = [this] { return stats_.connections_open == 0; };
+  if (!wait_until(std::chrono::steady_clock::now() + close_limit, are_closed)) {
     post_to_all([](Worker& worker) { worker.connections.abort(); });
-    const auto closed = std::chrono::steady_clock::now() + close_limit;
-    const bool are_closed = wait_until(closed, [&] { return stats_.connections_open == 0; });
-    counts.clean = are_closed && (is_idle() || cut_off()) && counts.clean;
+    const bool closed = wait_until(std::chrono::steady_clock::now() + close_limit, are_closed);
+    counts.clean = counts.clean && closed && (is_idle() || cut_off());
   }
   stop_roles();
   for_all_pools([](http::UpstreamPool& pool) { pool.close_idle(); });

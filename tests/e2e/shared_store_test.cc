@@ -231,6 +231,28 @@ TEST_P(SharedStore, EvictedKeyIsNotReplayedByTheGatewayThatEvictedIt) {
   EXPECT_EQ(arrivals(key_a), 2u);
 }
 
+class SharedWithAnApplication : public SharedStoreFixture {};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedWithAnApplication, ::testing::Values(StoreKind::postgres),
+                         store_name);
+
+TEST_P(SharedWithAnApplication, HeadersThatItKeptDoNotChangeTheFraming) {
+  const std::string url = fresh_store(GetParam());
+  gateway_ = node(url);
+  PostgresClient application(url);
+  const std::string fence =
+      application.query("SELECT fence FROM oncekey.reserve('default', '" + key_a + "', '\\x01')");
+  application.query("SELECT oncekey.complete('default', '" + key_a + "', " + fence +
+                    ", 200, '{\"content-length\":\"2\",\"transfer-encoding\":\"chunked\","
+                    "\"set-cookie\":\"s=1\",\"etag\":\"v1\"}', 'hello')");
+  const HttpResponse answer = gateway_->send(
+      {.method = "GET", .target = "/.well-known/idempotency/keys/" + key_a + "/answer"});
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, "hello");
+  EXPECT_EQ(answer.header("ETag"), "v1");
+  EXPECT_EQ(answer.header("Content-Length"), "5");
+  EXPECT_EQ(answer.header("Transfer-Encoding") + answer.header("Set-Cookie"), "");
+}
+
 // docs/decisions/0007-taking-turns.md
 TEST_P(SharedStore, ThreadsThatServeConnectionsTakeTurnsAndNoOthers) {
   gateway_ = node(fresh_store(GetParam()), "threads = 3\n");

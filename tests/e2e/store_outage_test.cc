@@ -1,5 +1,6 @@
 // A shared store that goes away, hangs or is full: refuse in bounded time, send nothing on, and be
 // back within seconds of it (SPEC D7).
+#include "boundary/answer.h"
 #include "e2e/shared_store.h"
 
 namespace oncekey::test {
@@ -201,10 +202,41 @@ TEST_P(StoreOutage, WhatThisGatewayIsAtWorkOnIsNeverSentOnASecondTime) {
   EXPECT_EQ(code(first->receive()), "store_unavailable");
   EXPECT_EQ(code(post(key_a)), "store_unavailable") << "while its result is not recorded";
   EXPECT_EQ(arrivals(key_a), 1u);
-  EXPECT_EQ(post(key_b).header("Idempotency-Protected"), "false");
+  auto unprotected = post_held(key_b, "another");
+  EXPECT_EQ(code(post(key_b)), "store_unavailable") << "while the first is at the upstream";
+  upstream_.open_gate("another");
+  EXPECT_EQ(unprotected->receive().header("Idempotency-Protected"), "false");
   store.start();
   EXPECT_TRUE(eventually([&] { return post(key_a).header("Idempotency-Replayed") == "true"; },
                          recovery_limit));
+  EXPECT_EQ(arrivals(key_a), 1u);
+}
+
+class HeldRecord : public SharedStoreFixture {};
+INSTANTIATE_TEST_SUITE_P(Stores, HeldRecord, ::testing::Values(StoreKind::postgres), store_name);
+
+// The store can be read, and says nothing to a reservation.
+TEST_P(HeldRecord, WhatIsTooOldIsNotSentOnUnprotected) {
+  const std::string url = fresh_store(GetParam());
+  const std::string route =
+      "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\nmax_age = \"5m\"\n";
+  const auto request = [&](std::chrono::seconds age) {
+    const auto sent = std::chrono::system_clock::now() - age;
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(sent.time_since_epoch());
+    return order(key_a).with("Repeatability-First-Sent", format_rfc3339(ms.count()));
+  };
+  gateway_ = node(url, short_patience + route);
+  EXPECT_EQ(gateway_->send(request(std::chrono::seconds(0))).status, 201);
+  PostgresClient somebody(url);
+  somebody.execute("BEGIN; UPDATE oncekey.records SET owner = owner");
+  other_ = node(url, short_patience + route);
+  EXPECT_EQ(code(other_->send(request(std::chrono::seconds(301)))), "store_unavailable");
+  EXPECT_EQ(arrivals(key_a), 1u);
+  somebody.execute("ROLLBACK");
+  EXPECT_TRUE(eventually([&] {
+    const HttpResponse again = other_->send(request(std::chrono::seconds(301)));
+    return again.header("Idempotency-Replayed") == "true";
+  }));
   EXPECT_EQ(arrivals(key_a), 1u);
 }
 
