@@ -36,6 +36,10 @@ namespace oncekey {
 // must not be dispatched; a settle with this outcome must not be answered as settled.
 struct Unavailable {
   std::string reason;
+  // There is a record of the key, or somebody is making one: whatever it says, the key is in use.
+  bool in_use = false;
+  // The store serves others: only this record cannot be read, or is held by somebody.
+  bool store_serves = false;
 };
 
 // --- reserve -------------------------------------------------------------------------------------

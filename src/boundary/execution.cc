@@ -89,7 +89,8 @@ struct Execution {
 
   template <class Op>
   static void refuse_with(Op& operation, const std::string& reason) {
-    operation.outcome = Unavailable{reason};
+    // What cannot be read may be there.
+    operation.outcome = Unavailable{.reason = reason, .in_use = true};
   }
 };
 
@@ -99,8 +100,8 @@ void execute(Operation& operation, Records& records, TimestampMs now) {
   std::visit(Execution{records, now}, operation);
 }
 
-void refuse(Operation& operation, const std::string& reason) {
-  std::visit([&](auto& alternative) { alternative.outcome = Unavailable{reason}; }, operation);
+void refuse(Operation& operation, const Unavailable& why) {
+  std::visit([&](auto& alternative) { alternative.outcome = why; }, operation);
 }
 
 }  // namespace oncekey

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "oncekey/record.h"
@@ -44,6 +45,11 @@ inline constexpr std::size_t list_limit_max = 1000;
 void execute(Operation& operation, Records& records, TimestampMs now);
 
 // Fills the outcome of whatever operation it is.
-void refuse(Operation& operation, const std::string& reason);
+void refuse(Operation& operation, const Unavailable& why);
+
+// The store answers, and something about this one record stands in the way.
+inline Unavailable about_record(std::string reason) {
+  return {.reason = std::move(reason), .in_use = true, .store_serves = true};
+}
 
 }  // namespace oncekey

@@ -100,7 +100,8 @@ void Admission::settle(const ReserveOutcome& outcome) {
   const auto* execute = std::get_if<Execute>(&outcome);
   const bool is_new = execute && execute->attempt == 1;
   // Without the store it runs all the same, and may do so as often as new keys may come.
-  const bool runs = !settled_ && std::holds_alternative<Unavailable>(outcome) && route_.fail_open &&
+  const auto* unavailable = std::get_if<Unavailable>(&outcome);
+  const bool runs = !settled_ && unavailable && !unavailable->in_use && route_.fail_open &&
                     may_execute_unprotected();
   settled_ = true;
   if (is_new && live_.max > 0) {

@@ -87,6 +87,12 @@ http::Task<DispatchResult> dispatch(const Context& context, const RouteConfig& r
       result.error = "the lease ran out before anything was sent";
       co_return result;
     }
+    // What is not sent is known not to have run; an answer could not come in time.
+    if (steady_now_us() >= deadline * 1'000) {
+      result.timed_out = true;
+      result.error = "connecting to the upstream took all of its time";
+      co_return result;
+    }
     http::IoResult sent =
         co_await result.connection->stream.write(request.head, request.body, deadline);
     if (sent.ok()) break;

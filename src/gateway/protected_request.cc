@@ -285,10 +285,11 @@ http::Task<void> ProtectedRequest::reserve() {
       context_.metrics.cache_replay();
       co_await replay(old->replay);
     } else {
-      error_ = std::get<Unavailable>(outcome).reason;
+      const Unavailable& why = std::get<Unavailable>(outcome);
+      error_ = why.reason;
       context_.metrics.store_error();
       // Never for a key that is known to be in use.
-      const bool in_use = seen_in_flight || old || context_.held_keys.has(id_);
+      const bool in_use = why.in_use || seen_in_flight || old || context_.held_keys.has(id_);
       if (route_.fail_open && !in_use && admission.may_execute_unprotected()) {
         co_await fail_open();
       } else {

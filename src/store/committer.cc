@@ -232,7 +232,8 @@ void Committer::apply_through(Breaker& breaker, Engine& engine,
   const auto took = apply(engine, operations);
   if (!shows) return;
   const bool failed = std::all_of(operations.begin(), operations.end(), [](const Operation* each) {
-    return unavailable(*each) != nullptr;
+    const Unavailable* why = unavailable(*each);
+    return why != nullptr && !why->store_serves;
   });
   if (failed) {
     breaker.failed(pass, ms_of(took), unavailable(*operations.front())->reason, steady_now());

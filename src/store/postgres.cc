@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "boundary/decide.h"
 #include "boundary/execution.h"
@@ -26,7 +27,12 @@ struct LessById {
   bool operator()(const RecordId* a, const RecordId* b) const { return *a < *b; }
 };
 
+// Others held the batch up; the server is well.
+const Unavailable no_time_left{.reason = "PostgreSQL: others' rows took all of the time",
+                               .store_serves = true};
+
 Unavailable unavailable(const PostgresError& error) {
+  if (waited_for_a_lock(error)) return about_record(reason_of(error));
   return {reason_of(error)};
 }
 
@@ -87,6 +93,8 @@ EngineInfo PostgresEngine::info() const {
 
 void PostgresEngine::apply(std::span<Operation* const> batch, TimestampMs) {
   const Deadline deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  be_patient(deadline);
+  held_.clear();
   std::vector<Reserve*> reserves;
   std::vector<Operation*> settles;
   std::set<const RecordId*, LessById> ids;
@@ -135,12 +143,32 @@ Result<PostgresResult, PostgresError> PostgresEngine::call(const std::string& na
     } else if (needs_another_session(error)) {
       session_.drop();
     } else if (error.kind != PostgresError::Kind::retry || !time_left) {
+      if (waited_for_a_lock(error)) hurry(**connection, deadline);
       return result;
     }
   }
 }
 
+// Whoever holds one record may hold many; each costs the rest of the batch a moment only.
+void PostgresEngine::hurry(PostgresConnection& connection, Deadline deadline) {
+  if (std::exchange(is_hurried_, true)) return;
+  if (!connection.run("SET lock_timeout = '10ms'", deadline)) session_.drop();
+}
+
+void PostgresEngine::be_patient(Deadline deadline) {
+  if (!std::exchange(is_hurried_, false)) return;
+  auto connection = session_.ready(deadline);
+  if (connection && !(*connection)->run(session_.patience(), deadline)) session_.drop();
+}
+
 void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadline) {
+  // Repetitions of a key that was waited for in vain would use up the time of everybody else.
+  std::erase_if(reserves, [&](Reserve* reserve) {
+    const auto known = held_.find(reserve->id);
+    if (known != held_.end()) reserve->outcome = known->second;
+    return known != held_.end();
+  });
+  if (reserves.empty()) return;
   // In the order of ids: two batches that touch the same records do not wait for each other in
   // turn.
   std::sort(reserves.begin(), reserves.end(),
@@ -160,11 +188,16 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
   if (!made && !in_doubt && reserves.size() > 1 && waited_for_a_lock(made.error())) {
     // Somebody holds one of the records, an application's open transaction perhaps. The others need
     // not suffer for it.
-    for (Reserve* const reserve : reserves) reserve_all({reserve}, deadline);
+    for (Reserve* const reserve : reserves) {
+      reserve->outcome = no_time_left;
+      if (Clock::now() < deadline) reserve_all({reserve}, deadline);
+    }
     return;
   }
   if (!made) {
-    for (Reserve* const reserve : reserves) reserve->outcome = unavailable(made.error());
+    const Unavailable why = unavailable(made.error());
+    for (Reserve* const reserve : reserves) reserve->outcome = why;
+    if (why.in_use && reserves.size() == 1) held_.emplace(reserves.front()->id, why);
     if (in_doubt) leave_in_doubt(open);
     return;
   }
@@ -179,7 +212,12 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
     open.erase(found);
   }
   if (!open.empty()) answer_from_records(open, in_doubt, deadline);
-  for (const auto& [fence, reserve] : open) reserve_alone(*reserve, fence, in_doubt, deadline);
+  for (const auto& [fence, reserve] : open) {
+    reserve->outcome = no_time_left;
+    if (in_doubt || !is_hurried_ || Clock::now() < deadline) {
+      reserve_alone(*reserve, fence, in_doubt, deadline);
+    }
+  }
 }
 
 // Rows of postgres_reserve.sql, which have one hold.
@@ -264,7 +302,9 @@ void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, bool in_doubt,
       "LATERAL (SELECT (o.record).*) r";
   auto rows = call("oncekey_reserve_one", sql, parameters, deadline, &in_doubt);
   if (!rows) {
-    reserve.outcome = unavailable(rows.error());
+    const Unavailable why = unavailable(rows.error());
+    reserve.outcome = why;
+    if (why.in_use) held_.emplace(reserve.id, why);
     if (in_doubt) leave_in_doubt({{fence, &reserve}});
     return;
   }
@@ -277,7 +317,7 @@ void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, bool in_doubt,
   record.response = response_from(*rows, 0, 2);
   ReserveDecision decision = decide_reserve(&record, reserve, rows->timestamp(0, 1), fence);
   if (decision.next) {
-    reserve.outcome = Unavailable{"PostgreSQL and this build disagree about a record"};
+    reserve.outcome = about_record("PostgreSQL and this build disagree about a record");
     return;
   }
   reserve.outcome = std::move(decision.outcome);

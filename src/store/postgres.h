@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -80,8 +81,13 @@ class PostgresEngine final : public Engine {
                                              const PostgresParameters& parameters,
                                              Deadline deadline, bool* in_doubt = nullptr);
 
+  void hurry(PostgresConnection& connection, Deadline deadline);
+  void be_patient(Deadline deadline);
+
   PostgresOptions options_;
   PostgresSession session_;
+  bool is_hurried_ = false;               // until the end of the batch
+  std::map<RecordId, Unavailable> held_;  // by somebody else, as this batch has found out
   transaction::FenceSource fences_;
   bool survives_power_cut_ = true;
   std::atomic<std::uint64_t> statements_{0};

@@ -58,6 +58,10 @@ void PostgresSession::drop() {
   connection_.reset();
 }
 
+std::string PostgresSession::patience() const {
+  return "SET lock_timeout = " + std::to_string(timeout_ms_ / lock_share);
+}
+
 std::uint64_t PostgresSession::statements() const {
   return statements_before_ + (connection_ ? connection_->statements() : 0);
 }
@@ -82,10 +86,10 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
   // Stronger settings (remote_apply) are left alone.
   const std::string timeout = std::to_string(timeout_ms_);
   const std::string sql =
-      "SELECT set_config('statement_timeout', '" + timeout +
-      "', false),"
-      " set_config('lock_timeout', '" +
-      std::to_string(timeout_ms_ / lock_share) +
+      patience() +
+      ";"
+      "SELECT set_config('statement_timeout', '" +
+      timeout +
       "', false),"
       " set_config('default_transaction_isolation', 'read committed', false),"
       " set_config('default_transaction_read_only', 'off', false),"

@@ -38,6 +38,9 @@ class PostgresSession {
 
   void remember(InDoubt reservation) { in_doubt_.push_back(std::move(reservation)); }
 
+  // The statement that lets it wait for others' locks as long as it does by itself.
+  std::string patience() const;
+
   std::uint64_t statements() const;
   // This run of the server that the connection is to: another after a restart or a failover.
   const std::string& server() const { return server_; }

@@ -1,5 +1,6 @@
 // Settlements and heartbeats on PostgreSQL.
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 
 #include "boundary/decide.h"
@@ -110,11 +111,16 @@ void PostgresEngine::settle_together(const std::vector<Operation*>& operations, 
                   ? call("oncekey_complete", complete_statement, rows.to_complete(), deadline)
                   : call("oncekey_settle", settle_statement, rows.to_settle(), deadline);
   if (!done && operations.size() > 1 && may_be_due_to_one(done.error())) {
-    for (Operation* const operation : operations) settle_together({operation}, deadline);
+    for (Operation* const operation : operations) {
+      refuse(*operation, {.reason = reason_of(done.error()), .store_serves = true});
+      if (std::chrono::steady_clock::now() < deadline) settle_together({operation}, deadline);
+    }
     return;
   }
   if (!done) {
-    for (Operation* const operation : operations) refuse(*operation, reason_of(done.error()));
+    const bool due_to_one = may_be_due_to_one(done.error());
+    for (Operation* const operation : operations)
+      refuse(*operation, {.reason = reason_of(done.error()), .store_serves = due_to_one});
     return;
   }
   if (done->rows() > 0) ++commits_;
@@ -156,7 +162,8 @@ void PostgresEngine::explain(Op& op, Operation& operation, Deadline deadline) {
                    "FROM oncekey.settle_again($1, $2, $3, $4::text::oncekey.state)",
                    parameters, deadline);
   if (!rows) {
-    op.outcome = Unavailable{reason_of(rows.error())};
+    op.outcome = Unavailable{.reason = reason_of(rows.error()),
+                             .store_serves = may_be_due_to_one(rows.error())};
   } else if (rows->boolean(0, 0)) {
     ++commits_;
     op.outcome = settled(op, rows->timestamp(0, 4));

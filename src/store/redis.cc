@@ -91,7 +91,7 @@ void RedisEngine::apply_to_keys(std::span<Operation* const> batch, RedisDeadline
   // What is in doubt comes first: a retry of the same key must not meet it.
   take_back(deadline);
   if (steady_clock::now() >= deadline) {
-    for (Operation* operation : batch) refuse(*operation, "Redis: no answer in time");
+    for (Operation* operation : batch) refuse(*operation, {"Redis: no answer in time"});
     return;
   }
   std::vector<Request> requests;

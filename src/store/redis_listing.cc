@@ -182,15 +182,13 @@ bool RedisEngine::Listing::read_candidates(const List& list, std::vector<Record>
   auto id = candidates_.begin();
   for (const RedisCommand& command : commands) {
     const auto decoded_id = decode_id(*id++);
+    // One that this build cannot read must not hide the others.
+    if (is_about_record(command.trouble)) continue;
     if (!answered(command)) return false;
     const RedisValue reply = command.reply.value();
     if (reply[1].text().empty() || !decoded_id) continue;  // gone since
     auto record = decode_redis_record(reply[1].text(), *decoded_id);
-    if (!record) {
-      trouble_ = "a record that is not understood";
-      return false;
-    }
-    if (is_gone(*record, reply[0].integer())) continue;
+    if (!record || is_gone(*record, reply[0].integer())) continue;
     age(*record, reply[0].integer());
     if (list.state && record->state != *list.state) continue;
     page.push_back(std::move(*record));

@@ -86,6 +86,10 @@ std::string redis_rest_after_times(const Reserve& reserve) {
   return bytes;
 }
 
+bool is_about_record(std::string_view error) {
+  return error.find("a record of a later version") != error.npos;
+}
+
 std::optional<Record> decode_redis_record(std::string_view value, const RecordId& id) {
   ByteReader in(value);
   const std::uint8_t number = in.byte();

@@ -13,6 +13,9 @@ namespace oncekey::store {
 // Empty: damaged, or of a later version. The id is not part of the value.
 std::optional<Record> decode_redis_record(std::string_view value, const RecordId& id);
 
+// Whether a script refused because of what a record says. It has changed nothing then.
+bool is_about_record(std::string_view error);
+
 // What the scripts take as arguments.
 std::string redis_fence(Fence fence);
 std::string redis_fingerprint(const Fingerprint& fingerprint);

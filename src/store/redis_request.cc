@@ -40,6 +40,13 @@ std::optional<Unchanged> unchanged(RedisValue now, RedisValue value, const Recor
   return read;
 }
 
+Unavailable unavailable(std::string_view error) {
+  std::string reason = "Redis: ";
+  reason += error;
+  if (is_about_record(error)) return about_record(std::move(reason));
+  return {std::move(reason)};
+}
+
 bool was_changed(RedisValue reply) {
   return reply[0].is_integer() && reply[0].integer() == 1;
 }
@@ -157,7 +164,7 @@ void RedisEngine::Request::ask(RedisCommand& command, const Evict& evict) const 
 
 void RedisEngine::Request::understand(const RedisCommand& answered) {
   if (!answered.is_good()) {
-    refuse(operation_, "Redis: " + answered.trouble);
+    refuse(operation_, unavailable(answered.trouble));
     if (answered.in_doubt) leave_in_doubt(answered.last_moment);
     return;
   }
@@ -185,10 +192,10 @@ bool RedisEngine::Request::understand_one_of_many(const RedisCommand& answered, 
     return false;
   }
   if (answer.is_error()) {
-    refuse(operation_, "Redis: " + std::string(answer.text()));
+    refuse(operation_, unavailable(answer.text()));
     if (answered.in_doubt) leave_in_doubt(answered.last_moment);
   } else if (!answer.is_integer() && !answer.is_array()) {
-    refuse(operation_, not_understood);
+    refuse(operation_, about_record(not_understood));
     leave_in_doubt(answered.last_moment);
   } else if (auto* reserve = std::get_if<Reserve>(&operation_)) {
     if (answer.is_integer()) {
@@ -233,15 +240,15 @@ void RedisEngine::Request::not_taken(const RedisCommand& answered, Reserve& rese
   if (answered.in_doubt) leave_in_doubt(answered.last_moment);
   const auto found = unchanged(reply[1], reply[2], *id_);
   if (!found || !found->record) {
-    reserve.outcome = Unavailable{not_understood};
+    reserve.outcome = about_record(not_understood);
     return;
   }
   ReserveDecision decision = decide_reserve(&*found->record, reserve, found->now, fence_);
   if (decision.next) {
-    reserve.outcome = Unavailable{not_understood};
+    reserve.outcome = about_record(not_understood);
   } else if (std::holds_alternative<Replay>(decision.outcome) && !what_it_found_is(answered)) {
     // A failover could take back what the client would have seen.
-    reserve.outcome = Unavailable{not_replicated(answered)};
+    reserve.outcome = Unavailable{.reason = not_replicated(answered), .in_use = true};
   } else {
     reserve.outcome = std::move(decision.outcome);
   }
@@ -261,12 +268,12 @@ void RedisEngine::Request::understand_change(const RedisCommand& answered, Redis
   }
   const auto found = unchanged(reply[1], reply[2], *id_);
   if (!found) {
-    operation.outcome = Unavailable{not_understood};
+    operation.outcome = about_record(not_understood);
     return;
   }
   SettleDecision decision = decide(found->record ? &*found->record : nullptr, found->now);
   if (decision.next) {
-    operation.outcome = Unavailable{not_understood};
+    operation.outcome = about_record(not_understood);
   } else {
     const bool settled_before = std::holds_alternative<Settled>(decision.outcome);
     operation.outcome = settled_before && !what_it_found_is(answered)
@@ -308,7 +315,7 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Get& get) {
   const RedisValue reply = answered.reply.value();
   auto found = unchanged(reply[0], reply[1], *id_);
   if (!found) {
-    get.outcome = Unavailable{not_understood};
+    get.outcome = about_record(not_understood);
     return;
   }
   if (found->record && found->record->state == State::completed && !what_it_found_is(answered)) {
@@ -324,7 +331,7 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Evict& evict
   const RedisValue reply = answered.reply.value();
   const auto found = unchanged(reply[1], reply[2], *id_);
   if (!found) {
-    evict.outcome = Unavailable{not_understood};
+    evict.outcome = about_record(not_understood);
     return;
   }
   if (answered.in_doubt && !found->record) {
@@ -334,7 +341,7 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Evict& evict
   EvictDecision decision =
       decide_evict(found->record ? &*found->record : nullptr, evict, found->now);
   if (decision.remove != was_changed(reply)) {
-    evict.outcome = Unavailable{not_understood};
+    evict.outcome = about_record(not_understood);
   } else if (decision.remove && !is_replicated(answered)) {
     evict.outcome = Unavailable{not_replicated(answered)};
   } else {

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "store/redis_record.h"
 #include "store/redis_router_node.h"
 
 namespace oncekey::store {
@@ -217,7 +218,7 @@ void RedisRouter::judge_error(Round& round, RedisCommand& command, Node& node) {
     map_is_stale_ = true;
     round.again.push_back(&command);
     round.needs_a_pause = true;
-  } else if (!is_among(code, not_done)) {
+  } else if (!is_among(code, not_done) && !is_about_record(error)) {
     // Something of it may have been done. It has been answered, so nothing can begin later, unless
     // it was sent before.
     if (!command.in_doubt) command.last_moment = 0;

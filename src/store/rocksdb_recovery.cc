@@ -107,7 +107,9 @@ void RocksEngine::fail(std::span<Operation* const> batch, const rocksdb::Status&
         settle != nullptr && std::holds_alternative<SettleFailed>(settle->verdict)) {
       failed_in_doubt_.emplace(settle->id, settle->fence);
     }
-    refuse(*operation, failure_);
+    const Reserve* reserve = std::get_if<Reserve>(operation);
+    const bool in_use = reserve != nullptr && !std::holds_alternative<Execute>(reserve->outcome);
+    refuse(*operation, {.reason = failure_, .in_use = in_use});
   }
   recover_at_ = now + recovery_pause_ms;
 }
@@ -123,7 +125,8 @@ void RocksEngine::apply_broken(Operation& operation, TimestampMs now) {
       return execute(operation, *this, now);
     }
   }
-  refuse(operation, failure_);
+  const bool in_use = id != nullptr && open_.find(*id) != nullptr;
+  refuse(operation, {.reason = failure_, .in_use = in_use});
 }
 
 bool RocksEngine::recover(TimestampMs now) {

@@ -66,7 +66,7 @@ void SqliteEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
     remember_doubts(batch);
     rollback();
     if (error.kind() == DatabaseError::Kind::again) {  // it was waited for already
-      for (Operation* const operation : batch) refuse(*operation, error.what());
+      for (Operation* const operation : batch) refuse(*operation, {error.what()});
     } else {
       answer_without_writing(batch, now, error.what());
     }
@@ -102,9 +102,9 @@ void SqliteEngine::answer_without_writing(std::span<Operation* const> batch, Tim
     try {
       begin_reading_.run();
       execute(*operation, records_, now);
-      if (!stands_without_writing(*operation)) refuse(*operation, reason);
+      if (!stands_without_writing(*operation)) refuse(*operation, {reason});
     } catch (const DatabaseError&) {
-      refuse(*operation, reason);
+      refuse(*operation, {reason});
     }
     rollback();
   }

@@ -33,6 +33,66 @@ TEST(PostgresLocks, OneHeldRecordDoesNotHoldUpTheRestOfItsBatch) {
       std::holds_alternative<Settled>(apply_to(engine, settle_of("held", held, answered()), 0)));
 }
 
+TEST(PostgresLocks, RepeatsOfAHeldRecordAreWaitedForOnceInABatch) {
+  const std::string url = fresh_clocked_database();
+  auto opened = PostgresEngine::open({.url = url, .timeout_ms = 4'000});
+  ASSERT_TRUE(opened) << opened.error();
+  Engine& engine = **opened;
+  const Fence fence = std::get<Execute>(apply_to(engine, reserve_of("held"), 0)).fence;
+  apply_to(engine, settle_of("held", fence, SettleFailed{"refused"}), 0);
+
+  test::PostgresClient application(url);
+  application.execute("BEGIN; SELECT FROM oncekey.records WHERE key = 'held' FOR UPDATE");
+  std::vector<Operation> operations;
+  for (int i = 0; i < 8; ++i) operations.emplace_back(reserve_of("held"));
+  operations.emplace_back(reserve_of("fresh"));
+  std::vector<Operation*> batch;
+  for (Operation& operation : operations) batch.push_back(&operation);
+  engine.apply(batch, 0);
+  EXPECT_TRUE(std::holds_alternative<Execute>(std::get<Reserve>(operations.back()).outcome))
+      << "no time was left for it";
+  operations.pop_back();
+  for (const Operation& operation : operations) {
+    const auto* why = std::get_if<Unavailable>(&std::get<Reserve>(operation).outcome);
+    ASSERT_NE(why, nullptr);
+    EXPECT_TRUE(why->in_use && why->store_serves) << why->reason;
+  }
+  application.execute("ROLLBACK");
+  EXPECT_TRUE(std::holds_alternative<Execute>(apply_to(engine, reserve_of("held"), 0)));
+}
+
+TEST(PostgresLocks, ManyHeldRecordsDoNotHoldUpTheRestOfTheirBatch) {
+  const std::string url = fresh_clocked_database();
+  auto opened = PostgresEngine::open({.url = url, .timeout_ms = 4'000});
+  ASSERT_TRUE(opened) << opened.error();
+  Engine& engine = **opened;
+  std::vector<Operation> operations;
+  for (int i = 0; i < 12; ++i) {
+    const std::string key = (i < 10 ? "held-" : "z-free-") + std::to_string(i);
+    const Fence fence = std::get<Execute>(apply_to(engine, reserve_of(key), 0)).fence;
+    operations.emplace_back(settle_of(key, fence, answered()));
+  }
+  operations.emplace_back(reserve_of("fresh"));
+  std::vector<Operation*> batch;
+  for (Operation& operation : operations) batch.push_back(&operation);
+
+  test::PostgresClient application(url);
+  application.execute("BEGIN; SELECT FROM oncekey.records WHERE key LIKE 'held-%' FOR UPDATE");
+  engine.apply(batch, 0);
+  EXPECT_TRUE(std::holds_alternative<Execute>(std::get<Reserve>(operations.back()).outcome));
+  operations.pop_back();
+  for (int i = 0; i < 12; ++i) {
+    const SettleOutcome& outcome = std::get<Settle>(operations[i]).outcome;
+    const auto* why = std::get_if<Unavailable>(&outcome);
+    EXPECT_EQ(why != nullptr, i < 10) << i;
+    if (why != nullptr) EXPECT_TRUE(why->store_serves) << why->reason;
+  }
+  application.execute("ROLLBACK");
+  // The next batch has all of its patience again.
+  EXPECT_TRUE(std::holds_alternative<Execute>(apply_to(engine, reserve_of("later"), 0)));
+  EXPECT_EQ(test::PostgresClient(url).query("SELECT count(*) FROM oncekey.records"), "14");
+}
+
 // As advance() does it, for an owner who is slower than his lease.
 TEST(PostgresLocks, RecordThatChangesWhileItIsSweptIsSweptTheNextTime) {
   test::PostgresServer server;

@@ -306,6 +306,47 @@ TEST(Redis, ForeignValuesAreUnavailableAndNothingIsLeftBehind) {
   }));
 }
 
+// As a node of a later version would write it, in the middle of an upgrade.
+TEST(Redis, ARecordOfALaterVersionStandsInNobodyElsesWay) {
+  RedisServer server;
+  const auto engine = engine_on(server.url());
+  const auto unknown = [&](const std::string& key) {
+    settle(*engine, key, fence_of(reserve(*engine, key)), SettleUnknown{"lost", 0});
+  };
+  unknown("later");
+  server.command({"EVAL",
+                  "for _, key in ipairs(redis.call('KEYS', 'oncekey:{*}:r:*')) do"
+                  " redis.call('SETRANGE', key, 0, '\3') end",
+                  "0"});
+  unknown("now");
+
+  const auto expect_only_it_is_out_of_reach = [](const ReserveOutcome& outcome) {
+    const auto* why = std::get_if<Unavailable>(&outcome);
+    ASSERT_NE(why, nullptr) << reason_of(outcome);
+    EXPECT_TRUE(why->in_use) << why->reason;
+    EXPECT_TRUE(why->store_serves) << why->reason;
+  };
+  expect_only_it_is_out_of_reach(reserve(*engine, "later"));
+  // Twice in a batch: each is asked by itself.
+  Operation first(reserve_of("later")), second(reserve_of("later")), fresh(reserve_of("fresh"));
+  Operation* const batch[] = {&first, &second, &fresh};
+  engine->apply(batch, 0);
+  expect_only_it_is_out_of_reach(std::get<Reserve>(first).outcome);
+  expect_only_it_is_out_of_reach(std::get<Reserve>(second).outcome);
+  EXPECT_OUTCOME(Execute, std::get<Reserve>(fresh).outcome);
+  const auto before = engine->counts().statements;
+  EXPECT_OUTCOME(Execute, reserve(*engine, "another"));
+  EXPECT_EQ(engine->counts().statements, before + 1) << "nothing was left in doubt";
+
+  List list;
+  list.state = State::unknown;
+  const auto listed = apply_to(*engine, list, 0);
+  const auto* page = std::get_if<std::vector<Record>>(&listed);
+  ASSERT_NE(page, nullptr) << reason_of(listed);
+  ASSERT_EQ(page->size(), 1u);
+  EXPECT_EQ(page->front().id.key, "now");
+}
+
 TEST(Redis, FactsSayWhatIsUnsafe) {
   RedisServer server({.maxmemory = "50mb", .maxmemory_policy = "allkeys-lru"});
   const auto facts = redis_facts({.url = server.url()});
