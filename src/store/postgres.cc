@@ -203,8 +203,7 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
   }
   if (made->rows() > 0) {
     ++commits_;
-    const auto first = open.find(static_cast<Fence>(made->integer(0, 0)));
-    remember(*made, to_postgres_text(first->second->id.key));
+    remember(*made);
   }
   for (int row = 0; row < made->rows(); ++row) {
     const auto found = open.find(static_cast<Fence>(made->integer(row, 0)));
@@ -221,9 +220,9 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
 }
 
 // Rows of postgres_reserve.sql, which have one hold.
-void PostgresEngine::remember(const PostgresResult& made, std::string key) {
-  PostgresHold hold{PostgresPlace(made.bytes(0, 3)), std::string(made.bytes(0, 4)), std::move(key),
-                    session_.server()};
+void PostgresEngine::remember(const PostgresResult& made) {
+  PostgresHold hold{PostgresPlace(made.bytes(0, 3)), std::string(made.bytes(0, 4)),
+                    std::string(made.bytes(0, 5)), session_.server()};
   std::vector<PostgresReservations::Made> reservations;
   for (int row = 0; row < made.rows(); ++row) {
     reservations.push_back(

@@ -64,8 +64,7 @@ class PostgresEngine final : public Engine {
   void explain(Op& op, Operation& operation, Deadline deadline);
   void explain(Resolve& resolve, Fence fence, bool in_doubt, Deadline deadline);
   void leave_in_doubt(const Reserving& open);
-  // `key`: of one of them, as PostgreSQL has it.
-  void remember(const PostgresResult& made, std::string key);
+  void remember(const PostgresResult& made);
   void drop_finished_holds(Deadline deadline);
 
   void execute(Resolve& resolve, Deadline deadline);

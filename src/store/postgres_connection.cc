@@ -166,8 +166,10 @@ std::optional<PostgresError> PostgresConnection::finish_connecting(Deadline dead
     if (status == PGRES_POLLING_FAILED) return lost("cannot connect");
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     if (!wait_for(PQsocket(raw), events, deadline)) {
-      return lost("no answer from " + std::string(PQhost(raw)) + ":" + PQport(raw) +
-                  " while connecting");
+      // What libpq has to say then ends before the reason.
+      return PostgresError{
+          PostgresError::Kind::lost, "",
+          "no answer from " + std::string(PQhost(raw)) + ":" + PQport(raw) + " while connecting"};
     }
     status = PQconnectPoll(raw);
   }

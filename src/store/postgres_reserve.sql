@@ -22,6 +22,6 @@ WITH made AS (
 ), held AS (
   INSERT INTO oncekey.holds (lease_until, scopes, keys)
   SELECT min(due_at), array_agg(scope), array_agg(key) FROM made HAVING count(*) > 0
-  RETURNING ctid AS place, lease_until
+  RETURNING ctid AS place, lease_until, xmin::text AS made_by
 )
-SELECT made.fence, made.due_at, made.place, held.place, held.lease_until FROM made, held
+SELECT made.fence, made.due_at, made.place, held.place, held.lease_until, held.made_by FROM made, held

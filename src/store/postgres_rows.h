@@ -36,7 +36,7 @@ using PostgresPlace = std::string;
 struct PostgresHold {
   PostgresPlace place;
   std::string lease_until;  // as the server says it
-  std::string key;          // of one of its records
+  std::string made_by;      // the transaction
   std::string server;       // which made it, as PostgresSession::server()
 };
 

@@ -1,6 +1,7 @@
 #include "store/postgres_session.h"
 
 #include <algorithm>
+#include <random>
 #include <thread>
 
 #include "store/postgres_schema.h"
@@ -25,6 +26,17 @@ constexpr auto look_again = std::chrono::milliseconds(5);
 bool worth_waiting_for(const PostgresError& error) {
   return !error.sqlstate.starts_with("28") && !error.sqlstate.starts_with("3D") &&
          !error.sqlstate.starts_with("3F") && !error.sqlstate.starts_with("42");
+}
+
+// Tells a session from the next one that a pooler gives the same process to.
+constexpr std::size_t tag_size = 16;
+
+std::string new_tag() {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::random_device source;
+  std::string tag;
+  while (tag.size() < tag_size) tag += digits[source() % 16];
+  return tag;
 }
 
 }  // namespace
@@ -85,6 +97,7 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
   // A server that acknowledges before its log is on disk would break the promise for everyone.
   // Stronger settings (remote_apply) are left alone.
   const std::string timeout = std::to_string(timeout_ms_);
+  const std::string tag = new_tag();
   const std::string sql =
       patience() +
       ";"
@@ -93,6 +106,11 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
       "', false),"
       " set_config('default_transaction_isolation', 'read committed', false),"
       " set_config('default_transaction_read_only', 'off', false),"
+      // Nobody else's operators and functions, whoever may create some.
+      " set_config('search_path', 'pg_catalog, pg_temp', false),"
+      " set_config('application_name', left(current_setting('application_name'), 40) || ' " +
+      tag +
+      "', false),"
       " set_config('client_min_messages', 'warning', false),"
       " set_config('jit', 'off', false),"
       // A plan that was made while the tables were empty must still be right when they are not.
@@ -112,7 +130,7 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
   auto result = connection.run(sql, deadline);
   if (!result) return result.error();
   if (result->rows() == 1) {
-    backend_ = result->bytes(0, 0);
+    backend_ = std::string(result->bytes(0, 0)) + " " + tag;
     server_ = result->bytes(0, 1);
   }
   auto schema = schema_state(connection, deadline);
@@ -129,20 +147,27 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
 // The server may still be working on what the lost connection had sent: it notices only when it
 // next writes to it. Until it has ended, nobody can tell what it did. It is not ended by force
 // while it works: one that waits for a synchronous standby would make visible what only this server
-// has. Its statements have a time-out, and its commit ends when the standby is back.
+// has. Its statements have a time-out, and its commit ends when the standby is back. Behind a
+// pooler its process may serve somebody else by now, or this session: then it has no tag, or
+// another.
 std::optional<PostgresError> PostgresSession::end_former(PostgresConnection& connection,
                                                          Deadline deadline) {
   while (!former_backend_.empty()) {
     auto alive = connection.run(
-        "SELECT count(*), count(CASE WHEN state <> 'active' THEN pg_terminate_backend(pid) END)"
-        " FROM pg_stat_activity WHERE pid || ' ' || extract(epoch FROM backend_start) = '" +
-            former_backend_ + "'",
+        "SELECT count(*), count(CASE WHEN state <> 'active' THEN pg_terminate_backend(pid) END),"
+        " count(*) FILTER (WHERE wait_event = 'SyncRep')"
+        " FROM pg_stat_activity WHERE pid || ' ' || extract(epoch FROM backend_start) || ' '"
+        " || right(application_name, " +
+            std::to_string(tag_size) + ") = '" + former_backend_ + "'",
         deadline);
     if (!alive) return alive.error();
     if (alive->bytes(0, 0) == "0") former_backend_.clear();
     if (former_backend_.empty()) break;
     if (Clock::now() + look_again >= deadline) {
-      return PostgresError{PostgresError::Kind::lost, "", "an earlier session has not ended yet"};
+      const bool waits = alive->bytes(0, 2) != "0";
+      return PostgresError{PostgresError::Kind::lost, "",
+                           waits ? "a commit waits for the synchronous standby, which is away"
+                                 : "an earlier session has not ended yet"};
     }
     std::this_thread::sleep_for(look_again);
   }

@@ -55,8 +55,8 @@ class PostgresSession {
   const std::string url_;
   const DurationMs timeout_ms_;
   std::unique_ptr<PostgresConnection> connection_;
-  std::string backend_;         // process and start time of the server's side of the connection
-  std::string former_backend_;  // that of the last one that was lost
+  std::string backend_;         // process and start time of the server's side, and its tag
+  std::string former_backend_;  // those of the last connection that was lost
   std::string server_;
   bool accepts_newer_ = false;
   std::vector<InDoubt> in_doubt_;

@@ -10,17 +10,17 @@ void PostgresEngine::drop_finished_holds(Deadline deadline) {
   using Element = PostgresParameters::Element;
   const std::vector<PostgresHold> holds = options_.reservations->take_finished();
   if (holds.empty()) return;
-  PostgresParameters::Array places, leases, keys, servers;
+  PostgresParameters::Array places, leases, makers, servers;
   for (const PostgresHold& hold : holds) {
     places.bytes(hold.place);
     leases.bytes(hold.lease_until);
-    keys.text(hold.key);
+    makers.text(hold.made_by);
     servers.text(hold.server);
   }
   PostgresParameters parameters;
   parameters.array(places, Element::tid);
   parameters.array(leases, Element::timestamptz);
-  parameters.array(keys, Element::text);
+  parameters.array(makers, Element::text);
   parameters.array(servers, Element::text);
   static const std::string sql(drop_holds_sql);
   if (call("oncekey_drop_holds", sql, parameters, deadline)) ++commits_;

@@ -51,17 +51,16 @@ class PostgresDatabase final : public Database {
   void check_schema() {
     if (statements_.schema_checked()) return;
     const int version = schema_version();
-    if (version == postgres_schema_version) {
+    // A later one has only been added to, and a service's connections come and go while it is
+    // upgraded.
+    if (version >= postgres_schema_version) {
       statements_.set_schema_checked();
       return;
     }
-    throw DatabaseError(
-        Kind::failed,
-        "the database's oncekey schema has version " + std::to_string(version) +
-            "; this library needs " + std::to_string(postgres_schema_version) +
-            (version < postgres_schema_version
-                 ? "; run: oncekey migrate --store postgres://…"
-                 : ": a newer oncekey migrated it; use that one's library here as well"));
+    throw DatabaseError(Kind::failed, "the database's oncekey schema has version " +
+                                          std::to_string(version) + "; this library needs " +
+                                          std::to_string(postgres_schema_version) +
+                                          "; run: oncekey migrate --store postgres://…");
   }
 
   int schema_version() {

@@ -4,6 +4,6 @@
 
 namespace oncekey::transaction {
 
-inline constexpr int postgres_schema_version = 10;
+inline constexpr int postgres_schema_version = 11;
 
 }  // namespace oncekey::transaction

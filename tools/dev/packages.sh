@@ -48,6 +48,7 @@ keep_services_stopped() { # mask | unmask
       prometheus) service=prometheus.service ;;
       redis-server) service=redis-server.service ;;
       postgresql-15) service=postgresql.service ;;
+      pgbouncer) service=pgbouncer.service ;;
       *) continue ;;
     esac
     as_root systemctl "$1" --quiet "$service" || true
