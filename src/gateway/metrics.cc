@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "gateway/metric_text.h"
+#include "gateway/role_trouble.h"
 
 namespace oncekey::gateway {
 
@@ -114,6 +115,12 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
   swept_ = &counter(*registry_, "oncekey_zombies_total",
                     "Records whose lease ran out while in progress; now unknown");
   reaped_ = &counter(*registry_, "oncekey_reaped_total", "Records removed after their retention");
+  auto& failures = prometheus::BuildCounter()
+                       .Name("oncekey_role_failures_total")
+                       .Help(role_failures_help)
+                       .Register(*registry_);
+  sweeps_failed_ = &failures.Add({{"role", "sweeper"}});
+  reaps_failed_ = &failures.Add({{"role", "reaper"}});
   auto& reconciles = prometheus::BuildCounter()
                          .Name("oncekey_reconcile_total")
                          .Help("Unknown records that were asked about, by what came of it")
@@ -193,6 +200,12 @@ void Metrics::swept(std::size_t count) {
 }
 void Metrics::reaped(std::size_t count) {
   reaped_->Increment(static_cast<double>(count));
+}
+void Metrics::sweep_failed() {
+  sweeps_failed_->Increment();
+}
+void Metrics::reap_failed() {
+  reaps_failed_->Increment();
 }
 void Metrics::reconciled(const recovery::ReconcileCounts& counts) {
   const auto add = [](prometheus::Counter* counter, std::size_t count) {

@@ -65,6 +65,8 @@ class Metrics {
   void orphans(std::size_t count);
   void swept(std::size_t count);
   void reaped(std::size_t count);
+  void sweep_failed();
+  void reap_failed();
   void reconciled(const recovery::ReconcileCounts& counts);
   void personal_data_key();
   void cache_replay();
@@ -93,6 +95,8 @@ class Metrics {
   prometheus::Counter* orphans_ = nullptr;
   prometheus::Counter* swept_ = nullptr;
   prometheus::Counter* reaped_ = nullptr;
+  prometheus::Counter* sweeps_failed_ = nullptr;
+  prometheus::Counter* reaps_failed_ = nullptr;
   prometheus::Counter* reconciled_completed_ = nullptr;
   prometheus::Counter* reconciled_failed_ = nullptr;
   prometheus::Counter* reconcile_put_off_ = nullptr;

@@ -54,7 +54,12 @@ RecoveryRoles::~RecoveryRoles() {
 
 bool RecoveryRoles::sweep() {
   const auto swept = recovery::sweep_once(committer_, sweep_batch);
-  if (!swept) return false;
+  if (!swept) {
+    ++totals_.sweeps_failed;
+    sweeper_trouble_.failed(swept.error());
+    return false;
+  }
+  sweeper_trouble_.worked();
   totals_.swept += swept->size();
   for (const RecordId& id : *swept) {
     log_.event(LogLevel::warn, "lease_over",
@@ -67,7 +72,12 @@ bool RecoveryRoles::sweep() {
 
 bool RecoveryRoles::reap() {
   const auto reaped = recovery::reap_once(committer_, reap_batch);
-  if (!reaped) return false;
+  if (!reaped) {
+    ++totals_.reaps_failed;
+    reaper_trouble_.failed(reaped.error());
+    return false;
+  }
+  reaper_trouble_.worked();
   totals_.reaped += *reaped;
   return *reaped == reap_batch;
 }
@@ -116,6 +126,10 @@ std::string RecoveryRoles::metrics_text() const {
                 "Records whose lease ran out while in progress; now unknown", totals_.swept);
   append_figure(out, "oncekey_reaped_total", "counter", "Records removed after their retention",
                 totals_.reaped);
+  constexpr std::string_view failures = "oncekey_role_failures_total";
+  append_figure_head(out, failures, "counter", role_failures_help);
+  append_figure_value(out, failures, "{role=\"sweeper\"}", totals_.sweeps_failed);
+  append_figure_value(out, failures, "{role=\"reaper\"}", totals_.reaps_failed);
   constexpr std::string_view reconciles = "oncekey_reconcile_total";
   append_figure_head(out, reconciles, "counter",
                      "Unknown records that were asked about, by what came of it");

@@ -11,6 +11,7 @@
 
 #include "gateway/config.h"
 #include "gateway/log.h"
+#include "gateway/role_trouble.h"
 #include "gateway/route_probes.h"
 #include "gateway/webhook_port.h"
 #include "recovery/ledger_check.h"
@@ -40,6 +41,8 @@ class RecoveryRoles {
   struct Totals {
     std::atomic<std::uint64_t> swept{0};
     std::atomic<std::uint64_t> reaped{0};
+    std::atomic<std::uint64_t> sweeps_failed{0};
+    std::atomic<std::uint64_t> reaps_failed{0};
     std::atomic<std::uint64_t> completed{0};
     std::atomic<std::uint64_t> failed_retryable{0};
     std::atomic<std::uint64_t> scheduled{0};
@@ -59,6 +62,8 @@ class RecoveryRoles {
   store::Committer& committer_;
   Log& log_;
   Totals totals_;
+  RoleTrouble sweeper_trouble_{log_, "sweeper"};
+  RoleTrouble reaper_trouble_{log_, "reaper"};
   RouteTable routes_;
   RouteProbes probes_;
   recovery::ProbeRules nobody_to_ask_;  // for records whose route has no probe

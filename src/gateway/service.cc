@@ -22,6 +22,8 @@ constexpr std::size_t sweep_batch = 1000;
 constexpr std::size_t reap_batch = 200;
 constexpr int reap_rest = 5;  // a sixth of the time is enough for expiry
 constexpr auto sweep_every = std::chrono::milliseconds(500);
+// Ten tries to record a result.
+constexpr auto results_first = std::chrono::seconds(2);
 constexpr auto reap_every = std::chrono::seconds(5);
 constexpr std::size_t reconcile_batch = 100;
 // After the grace time: how long the store may take to record the cut-off requests.
@@ -180,7 +182,12 @@ void Service::start_roles() {
   sweeper_ = std::make_unique<recovery::Role>(sweep_every, [this] { return sweep(); });
   auto reap = [this] {
     auto reaped = recovery::reap_once(background(), reap_batch);
-    if (!reaped) return false;
+    if (!reaped) {
+      metrics_.reap_failed();
+      if (!breaker_ || breaker_->closed()) reaper_trouble_.failed(reaped.error());
+      return false;
+    }
+    reaper_trouble_.worked();
     metrics_.reaped(*reaped);
     return *reaped == reap_batch;
   };
@@ -240,17 +247,37 @@ void Service::take_back_what_is_in_doubt() {
   if (!std::holds_alternative<Unavailable>(outcome)) errors_followed_up_ = errors;
 }
 
+// After an outage that was longer than the leases, gateways still have the results of what they had
+// begun, and try to record them. Sweeping at once would make all of that unknown.
+bool Service::must_wait_for_results(bool was_down) {
+  if (!breaker_) return false;
+  const auto now = std::chrono::steady_clock::now();
+  const std::uint64_t opens = breaker_->snapshot().opens;
+  if (std::exchange(outages_seen_, opens) != opens || was_down) {
+    sweep_not_before_ = now + results_first;
+  }
+  return now < sweep_not_before_;
+}
+
 // Also of other nodes' leases, where the store is shared.
 bool Service::sweep() {
-  if (breaker_ && !breaker_->closed()) {
+  const bool was_down = breaker_ && !breaker_->closed();
+  if (was_down) {
     // Without requests nobody else would find out that the store is back. An id that no request
     // can have: only whether the store answers matters.
     Operation probe = Get{};
     background().apply_now(probe);
   }
   take_back_what_is_in_doubt();
+  if (must_wait_for_results(was_down)) return false;
   auto swept = recovery::sweep_once(background(), sweep_batch);
-  if (!swept) return false;
+  if (!swept) {
+    sweep_not_before_ = std::chrono::steady_clock::now() + results_first;
+    metrics_.sweep_failed();
+    if (!breaker_ || breaker_->closed()) sweeper_trouble_.failed(swept.error());
+    return false;
+  }
+  sweeper_trouble_.worked();
   metrics_.swept(swept->size());
   for (const RecordId& id : *swept) {
     log_.event(LogLevel::warn, "lease_over",

@@ -16,6 +16,7 @@
 #include "gateway/generation.h"
 #include "gateway/live_key_counter.h"
 #include "gateway/reloader.h"
+#include "gateway/role_trouble.h"
 #include "gateway/webhook_port.h"
 #include "http/server.h"
 #include "oncekey/store.h"
@@ -102,6 +103,7 @@ class Service {
   void use_on_loops(const Generation& now, const Generation& before);
   void stop_roles();
   bool sweep();
+  bool must_wait_for_results(bool was_down);
   void take_back_what_is_in_doubt();
   using SteadyTime = std::chrono::steady_clock::time_point;
   static bool wait_until(SteadyTime until, const std::function<bool()>& is_so);
@@ -125,6 +127,10 @@ class Service {
   LiveKeys live_keys_;
   HeldKeys held_keys_;
   double errors_followed_up_ = 0;  // the sweeper's own
+  RoleTrouble sweeper_trouble_{log_, "sweeper"};
+  RoleTrouble reaper_trouble_{log_, "reaper"};
+  std::uint64_t outages_seen_ = 0;  // the sweeper's own, as the next
+  SteadyTime sweep_not_before_{};
   http::ServerStats stats_;
   store::Store store_;
   std::unique_ptr<store::Breaker> breaker_;  // null: the store is part of this process

@@ -2,24 +2,25 @@
 
 namespace oncekey::recovery {
 
-std::optional<std::vector<RecordId>> sweep_once(store::Committer& committer, std::size_t limit) {
+Result<std::vector<RecordId>, std::string> sweep_once(store::Committer& committer,
+                                                      std::size_t limit) {
   Sweep sweep;
   sweep.limit = limit;
   Operation operation = std::move(sweep);
   committer.apply_now(operation);
-  auto* swept = std::get_if<std::vector<RecordId>>(&std::get<Sweep>(operation).outcome);
-  if (!swept) return std::nullopt;
-  return std::move(*swept);
+  auto& outcome = std::get<Sweep>(operation).outcome;
+  if (const auto* down = std::get_if<Unavailable>(&outcome)) return down->reason;
+  return std::get<std::vector<RecordId>>(std::move(outcome));
 }
 
-std::optional<std::size_t> reap_once(store::Committer& committer, std::size_t limit) {
+Result<std::size_t, std::string> reap_once(store::Committer& committer, std::size_t limit) {
   Reap reap;
   reap.limit = limit;
   Operation operation = std::move(reap);
   committer.apply_now(operation);
-  auto* reaped = std::get_if<std::size_t>(&std::get<Reap>(operation).outcome);
-  if (!reaped) return std::nullopt;
-  return *reaped;
+  const auto& outcome = std::get<Reap>(operation).outcome;
+  if (const auto* down = std::get_if<Unavailable>(&outcome)) return down->reason;
+  return std::get<std::size_t>(outcome);
 }
 
 }  // namespace oncekey::recovery

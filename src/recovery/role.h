@@ -2,20 +2,22 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "oncekey/record.h"
+#include "oncekey/result.h"
 #include "oncekey/role.h"
 #include "store/committer.h"
 
 namespace oncekey::recovery {
 
-// Leases that ran out: in_progress becomes unknown. Empty: the store is unavailable.
-std::optional<std::vector<RecordId>> sweep_once(store::Committer& committer, std::size_t limit);
+// Leases that ran out: in_progress becomes unknown. The error says why the store is unavailable.
+Result<std::vector<RecordId>, std::string> sweep_once(store::Committer& committer,
+                                                      std::size_t limit);
 
-// Records past their retention are removed. Empty: the store is unavailable.
-std::optional<std::size_t> reap_once(store::Committer& committer, std::size_t limit);
+// Records past their retention are removed. The error is as above.
+Result<std::size_t, std::string> reap_once(store::Committer& committer, std::size_t limit);
 
 using oncekey::Role;
 

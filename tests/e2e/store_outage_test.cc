@@ -153,6 +153,32 @@ TEST_P(StoreOutage, OutcomeThatCannotBeRecordedIsRecordedLater) {
   EXPECT_EQ(arrivals(key_a), 1u);
 }
 
+// The gateway has the result, and the lease is over when the store is back.
+TEST_P(StoreOutage, ResultsAreRecordedBeforeLeasesThatEndedInTheOutageAreSwept) {
+  FragileStore store(GetParam());
+  serve_on(store,
+           "[[route]]\nmatch = \"POST,PATCH *\"\nlease = \"1s\"\nupstream_timeout = \"900ms\"\n");
+  std::vector<std::unique_ptr<HttpConnection>> clients;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 8; ++i) keys.push_back("while-it-runs-" + std::to_string(1000 + i));
+  for (const std::string& key : keys) clients.push_back(post_held(key, "gate"));
+  store.stop();
+  upstream_.open_gate("gate");
+  for (auto& client : clients) EXPECT_EQ(code(client->receive()), "store_unavailable");
+  store.start();
+  for (const std::string& key : keys) {
+    HttpResponse retry;
+    EXPECT_TRUE(eventually(
+        [&] {
+          retry = post(key);
+          return retry.status == 201;  // one that was swept stays unknown
+        },
+        recovery_limit));
+    EXPECT_EQ(retry.header("Idempotency-Replayed"), "true") << retry.body;
+    EXPECT_EQ(arrivals(key), 1u);
+  }
+}
+
 TEST_P(StoreOutage, RouteThatFailsOpenIsServedUnprotectedAndSaysSo) {
   FragileStore store(GetParam());
   serve_on(store, "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\n");
@@ -239,6 +265,48 @@ TEST_P(HeldRecord, WhatIsTooOldIsNotSentOnUnprotected) {
   EXPECT_TRUE(eventually(
       [&] { return other_->send(request(key_a)).header("Idempotency-Replayed") == "true"; }));
   EXPECT_EQ(arrivals(key_a), 1u);
+}
+
+// One that another session is making, and has not committed.
+TEST_P(HeldRecord, WhatSomebodyIsAtWorkOnIsNotSentOnUnprotectedAndOthersAreServed) {
+  const std::string url = fresh_store(GetParam());
+  gateway_ =
+      node(url, short_patience + std::string("[[route]]\nmatch = \"POST *\"\nfail_open = true\n"));
+  EXPECT_EQ(post(key_b).status, 201);
+  PostgresClient somebody(url);
+  somebody.execute("BEGIN");
+  somebody.execute(
+      "INSERT INTO oncekey.records (created_at, due_at, shelf_until, fence,"
+      " retention_ms, tombstone_ms, state, attempt, scope, key, fingerprint, method,"
+      " path, owner) SELECT created_at, due_at, shelf_until, 7, retention_ms,"
+      " tombstone_ms, 'in_progress', 1, scope, '" +
+      std::string(key_a) + "', fingerprint, method, path, owner FROM oncekey.records");
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(code(post(key_a)), "store_unavailable");
+    EXPECT_NE(post("of-somebody-else-" + std::to_string(i)).header("Idempotency-Expires"), "");
+  }
+  EXPECT_EQ(arrivals(key_a), 0u);
+  EXPECT_EQ(gateway_->metric("oncekey_store_breaker_opens_total"), 0);
+  somebody.execute("ROLLBACK");
+  EXPECT_EQ(post(key_a).status, 201);
+}
+
+class RoleWithoutRights : public SharedStoreFixture {};
+INSTANTIATE_TEST_SUITE_P(Stores, RoleWithoutRights, ::testing::Values(StoreKind::postgres),
+                         store_name);
+
+TEST_P(RoleWithoutRights, BackgroundWorkThatKeepsFailingIsToldOfOnceAndWhenItWorksAgain) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url());
+  PostgresServer& server = store.postgres();
+  server.execute("ALTER FUNCTION oncekey.sweep_batch RENAME TO sweep_batch_aside");
+  EXPECT_TRUE(eventually([&] { return gateway_->log_line("/event", "role_failed") != ""; }));
+  const std::string told = gateway_->log_line("/event", "role_failed");
+  EXPECT_EQ(json_text(told, "/role"), "sweeper") << told;
+  EXPECT_NE(json_text(told, "/reason").find("sweep_batch"), std::string::npos) << told;
+  EXPECT_GE(gateway_->metric("oncekey_role_failures_total{role=\"sweeper\"}"), 3);
+  server.execute("ALTER FUNCTION oncekey.sweep_batch_aside RENAME TO sweep_batch");
+  EXPECT_TRUE(eventually([&] { return gateway_->log_line("/event", "role_works_again") != ""; }));
 }
 
 class FullRedis : public SharedStoreFixture {};
