@@ -43,6 +43,7 @@ http::Task<void> HealthApi::live(http::Exchange& exchange) {
 http::Task<void> HealthApi::ready(http::Exchange& exchange) {
   std::string reason;
   std::string down = service_.store_down();
+  if (down.empty()) down = service_.store_refusal();
   if (service_.draining()) {
     reason = "shutting down";
   } else if (!down.empty()) {

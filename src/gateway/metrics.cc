@@ -255,6 +255,8 @@ std::string Metrics::text(const StoreFigures& store, const http::ServerStats& se
     gauge("oncekey_store_breaker_state",
           "0: closed, the store is used; 1: half-open, it is being tried; 2: open, it is down",
           static_cast<std::uint64_t>(store.breaker->state));
+    gauge("oncekey_store_refuses_writes", "1: the store can be read, and refuses what is new",
+          store.refuses_writes ? 1 : 0);
     total("oncekey_store_breaker_opens_total", "How often the store was found to be down",
           store.breaker->opens);
   }

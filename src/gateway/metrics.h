@@ -42,7 +42,8 @@ struct StoreFigures {
   store::CommitterStats committer;
   EngineStats engine;
   std::optional<store::Breaker::Snapshot> breaker;  // none: an embedded store
-  std::optional<std::uint64_t> operator_queue;      // none: nothing is reconciled here
+  bool refuses_writes = false;
+  std::optional<std::uint64_t> operator_queue;  // none: nothing is reconciled here
 };
 
 class Metrics {

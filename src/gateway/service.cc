@@ -97,6 +97,7 @@ Service::Service(const Config& config, std::string secret, store::Store store, L
     breaker_ = std::make_unique<store::Breaker>(
         limits, [this](const store::Breaker::Change& change) { report_breaker(change); });
     options.breaker = breaker_.get();
+    options.writes = &writes_;
   }
   committer_ = std::make_unique<store::Committer>(lanes_of(store_), wall_now_ms, options);
   if (store_.background) {
@@ -427,6 +428,7 @@ std::string Service::metrics_text() {
   figures.engine.syncs = sum.syncs;
   figures.engine.statements = sum.statements;
   if (breaker_) figures.breaker = breaker_->snapshot();
+  figures.refuses_writes = !store_refusal().empty();
   {
     std::lock_guard lock(roles_mutex_);
     if (reconciler_) figures.operator_queue = reconciler_->operator_queue();

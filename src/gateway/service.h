@@ -78,6 +78,8 @@ class Service {
   EngineInfo engine_info() const { return store_.lanes[0]->info(); }
   // Why the store is left alone for the moment; "": it is not.
   std::string store_down() const;
+  // Why the store takes no writes though it answers; "": it does.
+  std::string store_refusal() const;
   // What is in force now. Stays as it is, and valid, when a reload puts another in force.
   const Config& config() const { return current().config(); }
 
@@ -96,6 +98,7 @@ class Service {
   const Generation& current() const { return generations_.current(); }
   ServiceParts parts();
   void report_breaker(const store::Breaker::Change& change);
+  void report_writes(std::string_view reason);
   void report_orphans();
   void start_roles();
   void start_reconciler();
@@ -133,6 +136,7 @@ class Service {
   SteadyTime sweep_not_before_{};
   http::ServerStats stats_;
   store::Store store_;
+  store::WriteWatch writes_{[this](std::string_view reason) { report_writes(reason); }};
   std::unique_ptr<store::Breaker> breaker_;  // null: the store is part of this process
   std::unique_ptr<store::Committer> committer_;
   std::unique_ptr<store::Committer> background_;  // null: the store has one engine for everything

@@ -14,6 +14,19 @@ std::optional<recovery::ProbeRules> Service::probe_of(const Record& record) cons
   return *rules;
 }
 
+void Service::report_writes(std::string_view reason) {
+  if (reason.empty()) {
+    log_.event(LogLevel::info, "store_takes_writes", {});
+  } else {
+    log_.event(LogLevel::error, "store_refuses_writes", {{"reason", reason}});
+  }
+}
+
+std::string Service::store_refusal() const {
+  const std::string reason = writes_.refusal(http::steady_now_ms());
+  return reason.empty() ? reason : "the store takes no writes: " + reason;
+}
+
 StoreStatus Service::store_status() const {
   StoreStatus status;
   status.engine = engine_info();

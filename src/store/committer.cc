@@ -230,6 +230,7 @@ void Committer::apply_through(Breaker& breaker, Engine& engine,
     return;
   }
   const auto took = apply(engine, operations);
+  if (options_.writes != nullptr) options_.writes->see(operations, steady_now());
   if (!shows) return;
   const bool failed = std::all_of(operations.begin(), operations.end(), [](const Operation* each) {
     const Unavailable* why = unavailable(*each);

@@ -21,6 +21,7 @@
 
 #include "oncekey/store.h"
 #include "store/breaker.h"
+#include "store/write_watch.h"
 
 namespace oncekey::store {
 
@@ -56,6 +57,8 @@ struct CommitterOptions {
   // For stores that can go away and come back. While it is open, operations are refused as
   // Unavailable without touching an engine. Outlives the committer; null: every batch is tried.
   Breaker* breaker = nullptr;
+  // Sees what came of each batch, where there is a breaker. Outlives the committer, too.
+  WriteWatch* writes = nullptr;
 };
 
 struct CommitterStats {

@@ -327,6 +327,28 @@ TEST_P(FullRedis, RefusesBeforeDispatchAndServesAgainWithSpace) {
   EXPECT_EQ(post(key_b).body, before.body);
 }
 
+TEST_P(FullRedis, IsNotReadyThoughItCanBeRead) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url(), std::string("replay_cache = \"0\"\n") + short_patience);
+  const HttpResponse before = post(key_b);
+  store.redis().command({"CONFIG", "SET", "maxmemory", "1"});
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(code(post("one-more-than-fits-" + std::to_string(i))), "store_unavailable");
+    EXPECT_EQ(post(key_b).body, before.body) << "what is there can be repeated";
+  }
+  EXPECT_EQ(gateway_->metric("oncekey_store_breaker_opens_total"), 0);
+  EXPECT_EQ(gateway_->metric("oncekey_store_refuses_writes"), 1);
+  const HttpResponse ready = gateway_->admin("/readyz");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_NE(json_text(ready.body, "/reason").find("the store takes no writes: "), std::string::npos)
+      << ready.body;
+  EXPECT_NE(gateway_->log_line("/event", "store_refuses_writes"), "");
+  store.redis().command({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_EQ(post(key_a).status, 201);
+  EXPECT_EQ(gateway_->admin("/readyz").status, 200);
+  EXPECT_NE(gateway_->log_line("/event", "store_takes_writes"), "");
+}
+
 class FullPostgres : public SharedStoreFixture {
  protected:
   static constexpr std::uint64_t file_limit = 16 << 20;  // the log goes on, the table does not
