@@ -40,6 +40,37 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return out;
 }
 
+constexpr std::string_view scope_parameter = "scope=";
+
+// Names one of a caller's scopes to that caller, and nothing to anybody else.
+std::string scope_tag(const Context& context, std::string_view scope) {
+  static constexpr char digits[] = "0123456789abcdef";
+  constexpr std::size_t bytes = 8;
+  FingerprintInput input;
+  input.tenant = scope;
+  const Fingerprint fingerprint = context.fingerprinter.compute(input, {});
+  std::string tag;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const auto byte = static_cast<unsigned char>(fingerprint.digest[i]);
+    tag.push_back(digits[byte >> 4]);
+    tag.push_back(digits[byte & 15]);
+  }
+  return tag;
+}
+
+// Of the target's query; "": none was named.
+std::string_view wanted_scope(std::string_view target) {
+  std::size_t at = target.find('?');
+  while (at != std::string_view::npos) {
+    target.remove_prefix(at + 1);
+    at = target.find('&');
+    if (target.starts_with(scope_parameter)) {
+      return target.substr(0, at).substr(scope_parameter.size());
+    }
+  }
+  return {};
+}
+
 struct Wanted {
   std::string key;
   bool answer = false;  // the stored answer, not the state
@@ -72,7 +103,7 @@ class Lookup {
   http::Task<void> run();
 
  private:
-  enum class Found { yes, no, unavailable };
+  enum class Found { yes, no, several, unavailable };
 
   bool find_scopes();
   http::Task<Found> find_record();
@@ -115,6 +146,11 @@ http::Task<void> Lookup::run() {
       case Found::no:
         co_await answer(AnswerCase::key_not_found);
         break;
+      case Found::several:
+        co_await answer(AnswerCase::request_invalid,
+                        "This key was used in several scopes. Use the address in the Location of "
+                        "the answer to the request itself, or send that request again.");
+        break;
       case Found::unavailable:
         line_.decision = Decision::unavailable;
         co_await answer(AnswerCase::store_unavailable, {}, retry_store_ms);
@@ -138,10 +174,17 @@ bool Lookup::find_scopes() {
       scopes_.push_back(std::move(caller->scope));
     }
   }
-  return !scopes_.empty();
+  if (scopes_.empty()) return false;
+  const std::string_view tag = wanted_scope(exchange_.head().target);
+  if (!tag.empty()) {
+    std::erase_if(scopes_,
+                  [&](const std::string& scope) { return scope_tag(context_, scope) != tag; });
+  }
+  return true;
 }
 
 http::Task<Lookup::Found> Lookup::find_record() {
+  bool found = false;
   for (const std::string& scope : scopes_) {
     id_.scope = scope;
     http::SteadyMs deadline = context_.loop.now() + context_.config.timeouts.store_ms;
@@ -155,11 +198,14 @@ http::Task<Lookup::Found> Lookup::find_record() {
     }
     auto& record = std::get<std::optional<Record>>(outcome);
     if (!record) continue;
+    if (found) co_return Found::several;
+    found = true;
     record_ = std::move(*record);
     record_.id = id_;
-    co_return Found::yes;
   }
-  co_return Found::no;
+  if (!found) co_return Found::no;
+  id_ = record_.id;
+  co_return Found::yes;
 }
 
 http::Task<void> Lookup::answer_found(bool answer_wanted) {
@@ -171,7 +217,8 @@ http::Task<void> Lookup::answer_found(bool answer_wanted) {
     start.add("Content-Type", "application/json");
     add_status_fields(start, record_, now);
     add_date(start);
-    const std::string body = key_status_json(record_, now);
+    const std::string query = key_status_query(context_, record_.id.scope);
+    const std::string body = key_status_json(record_, now, query);
     co_await exchange_.respond(start, body);
     co_return;
   }
@@ -268,6 +315,15 @@ std::string key_status_path(std::string_view key) {
   return path;
 }
 
+std::string key_status_query(const Context& context, std::string_view scope) {
+  const auto& routes = context.config.routes;
+  const bool key_is_enough = std::none_of(routes.begin(), routes.end(), [](const auto& route) {
+    return route.scope_route || route.scope_principal;
+  });
+  if (key_is_enough) return {};
+  return "?" + std::string(scope_parameter) + scope_tag(context, scope);
+}
+
 DurationMs look_again_in(const Record& record, TimestampMs now) {
   switch (record.state) {
     case State::in_progress:
@@ -282,7 +338,7 @@ DurationMs look_again_in(const Record& record, TimestampMs now) {
   return 0;
 }
 
-std::string key_status_json(const Record& record, TimestampMs now) {
+std::string key_status_json(const Record& record, TimestampMs now, std::string_view query) {
   std::string out;
   JsonWriter json(out);
   const auto time = [&json](std::string_view name, TimestampMs at) {
@@ -298,7 +354,9 @@ std::string key_status_json(const Record& record, TimestampMs now) {
   time("expires_at", record.expires_at);
   if (record.response) json.member("status", record.response->status);
   json.member("replay_available", record.response != nullptr);
-  if (record.response) json.member("answer", key_status_path(record.id.key) + "/answer");
+  if (record.response) {
+    json.member("answer", key_status_path(record.id.key) + "/answer" + std::string(query));
+  }
   if (again_ms > 0) json.member("retry_after", (again_ms + 999) / 1'000);
   json.end_object();
   return out;

@@ -1,6 +1,8 @@
 // What became of a key, for the caller whose key it is (SPEC W6, W7):
 //   GET /.well-known/idempotency/keys/{key}         its state as JSON
 //   GET /.well-known/idempotency/keys/{key}/answer  the stored answer itself
+// With ?scope=TAG in one of the caller's scopes only: where routes add to the scope, a key may have
+// been used in several.
 // Never reaches the upstream. A key of somebody else is as absent as one that nobody has.
 #pragma once
 
@@ -19,11 +21,14 @@ http::Task<void> answer_key_status(const Context& context, http::Exchange& excha
 // The status resource of a key, with the key percent-encoded.
 std::string key_status_path(std::string_view key);
 
+// What follows the path where a key alone does not say which record it is; otherwise "".
+std::string key_status_query(const Context& context, std::string_view scope);
+
 // How long a client should wait before it looks again; 0: the state is final.
 DurationMs look_again_in(const Record& record, TimestampMs now);
 
-// The resource's document.
-std::string key_status_json(const Record& record, TimestampMs now);
+// The resource's document. `query` is the one of its own address.
+std::string key_status_json(const Record& record, TimestampMs now, std::string_view query);
 
 // The headers that every answer of the resource has.
 void add_status_fields(http::ResponseStart& start, const Record& record, TimestampMs now);

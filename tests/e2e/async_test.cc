@@ -43,6 +43,35 @@ TEST_P(Async, ClientIsToldWhereToLookAndFinallyGetsTheAnswer) {
   EXPECT_EQ(arrivals(key_a), 1u);
 }
 
+// The same key on two routes that have a scope of their own: two requests.
+TEST_P(Async, EachOfTwoRequestsWithOneKeyHasItsOwnPlaceToLook) {
+  const std::string scoped = "async = \"allowed\"\nscope = [\"tenant\", \"route\"]\n";
+  serve_here("[[route]]\nmatch = \"POST /charges\"\n" + scoped +
+             "[[route]]\nmatch = \"POST /refunds\"\n" + scoped);
+  const auto send = [&](const std::string& target, const std::string& behaviour) {
+    HttpRequest request = order(key_a, behaviour).with("Prefer", "respond-async");
+    request.target = target;
+    return gateway_->send(request);
+  };
+  const auto get = [&](const std::string& target) {
+    return gateway_->send({.method = "GET", .target = target});
+  };
+  const std::string charge = send("/charges", "").header("Location");
+  const std::string refund = send("/refunds", "hold=work").header("Location");
+  ASSERT_NE(charge, refund);
+  ASSERT_TRUE(eventually([&] { return state(get(charge)) == "completed"; }));
+  EXPECT_EQ(state(get(refund)), "in_progress") << "it was told of the other request";
+  EXPECT_EQ(get(keys_path + key_a).status, 400) << "which of them?";
+  EXPECT_EQ(get(keys_path + key_a + "?scope=0123456789abcdef").status, 404);
+  upstream_.open_gate("work");
+  ASSERT_TRUE(eventually([&] { return state(get(refund)) == "completed"; }));
+  const HttpResponse charged = get(json_text(get(charge).body, "/answer"));
+  const HttpResponse refunded = get(json_text(get(refund).body, "/answer"));
+  EXPECT_EQ(charged.status, 201);
+  EXPECT_EQ(refunded.status, 201);
+  EXPECT_NE(charged.body, refunded.body);
+}
+
 TEST_P(Async, SameConnectionServesTheNextRequestMeanwhile) {
   serve_here(allowed_);
   HttpConnection connection(gateway_->port());
