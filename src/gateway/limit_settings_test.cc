@@ -31,6 +31,15 @@ TEST(LimitSettings, AreOffByDefault) {
   EXPECT_EQ(live_key_rules(limits, "a").max, 0u);
 }
 
+TEST(LimitSettings, AnswersThatASharedStoreCouldNotTakeInTimeAreNotPromised) {
+  const std::string route = "[[route]]\nmatch = \"POST *\"\nresponse_limit = \"65MiB\"\n";
+  EXPECT_EQ(first_error(route), "");
+  for (const std::string store : {"postgres://db/oncekey", "redis://cache"}) {
+    const std::string error = first_error("store = \"" + store + "\"\n" + route);
+    EXPECT_NE(error.find("at most 64MiB"), std::string::npos) << error;
+  }
+}
+
 TEST(LimitSettings, BurstIsOneSecondsKeysUnlessSaid) {
   EXPECT_EQ(new_key_rate(loaded("[limits]\nnew_keys_per_second = 7\n").config.limits, "a").burst,
             7u);
