@@ -60,7 +60,8 @@ std::vector<StoreFinding> look_at_store(const store::StoreUrl& url) {
     store::RedisOptions options;
     options.url = url.redis;
     options.timeout_ms = std::chrono::milliseconds(patience).count();
-    findings.push_back(finding_of(url.redis, store::redis_facts(options)));
+    const auto use = url.postgres.empty() ? store::RedisUse::store : store::RedisUse::cache;
+    findings.push_back(finding_of(url.redis, store::redis_facts(options, use)));
   }
   if (url.shared_file) {
     findings.push_back(finding_of("sqlite:" + url.path, store::sqlite_facts(url.path)));

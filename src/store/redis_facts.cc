@@ -93,9 +93,19 @@ Fact policy_fact(const RedisSettings& server, const RedisUrl& url) {
           "noeviction."};
 }
 
+Fact hidden_cluster_fact(const RedisSettings& server, RedisUse use) {
+  const std::string advice = "use redis+cluster://" + to_string(server.address) + ".";
+  if (use == RedisUse::cache) {
+    return {Grade::warning, "cluster-enabled", "yes",
+            "Keys that another node holds are never found here: " + advice};
+  }
+  return {Grade::error, "cluster-enabled", "yes",
+          "It is a node of a cluster, which refuses to change many keys at once: " + advice};
+}
+
 }  // namespace
 
-Result<std::vector<Fact>, std::string> redis_facts(const RedisOptions& options) {
+Result<std::vector<Fact>, std::string> redis_facts(const RedisOptions& options, RedisUse use) {
   auto url = parse_redis_url(options.url);
   if (!url) return "Redis: " + url.error();
   RedisRouter router(*url);
@@ -109,6 +119,7 @@ Result<std::vector<Fact>, std::string> redis_facts(const RedisOptions& options) 
                              replicas_fact(server, *url), append_only_fact(server),
                              append_fsync_fact(server),   maxmemory_fact(server),
                              policy_fact(server, *url)};
+    if (is_hidden_cluster(server, *url)) own.push_back(hidden_cluster_fact(server, use));
     if (url->cluster) {
       const bool is_ok = server.cluster_state == "ok";
       own.push_back({is_ok ? Grade::good : Grade::error, "cluster_state",

@@ -60,6 +60,7 @@ Result<std::vector<RedisSettings>, std::string> read_redis_settings(RedisRouter&
     if (!append_only.empty()) settings.append_only = append_only == "1" ? "yes" : "no";
     settings.maxmemory = field(info, "maxmemory");
     settings.maxmemory_policy = field(info, "maxmemory_policy");
+    settings.cluster_enabled = field(info, "cluster_enabled");
     // Managed servers often forbid CONFIG.
     if (commands[1].is_good()) settings.append_fsync = commands[1].reply.value()[1].text();
     if (router.url().cluster && commands[2].is_good()) {
@@ -84,12 +85,19 @@ std::optional<bool> may_evict(const RedisSettings& settings) {
   return settings.maxmemory_policy != "noeviction";
 }
 
+bool is_hidden_cluster(const RedisSettings& settings, const RedisUrl& url) {
+  return settings.cluster_enabled == "1" && !url.cluster;
+}
+
 std::optional<std::string> refuse_redis(const std::vector<RedisSettings>& servers,
                                         const RedisUrl& url) {
   for (const RedisSettings& server : servers) {
     const std::string name = to_string(server.address);
     if (is_too_old(server)) {
       return name + " is version " + server.version + "; 6.2 or later is needed";
+    }
+    if (is_hidden_cluster(server, url)) {
+      return name + " is a node of a cluster (cluster-enabled yes): use redis+cluster://" + name;
     }
     if (may_evict(server).value_or(false) && !url.allow_eviction) {
       return name + " has maxmemory-policy " + server.maxmemory_policy +

@@ -20,6 +20,7 @@ struct RedisSettings {
   std::string append_fsync;      // "always", "everysec" or "no"
   std::string maxmemory;         // in bytes; "0": no limit
   std::string maxmemory_policy;  // "noeviction", …
+  std::string cluster_enabled;   // "1" or "0"
   std::string cluster_state;     // "ok" or "fail"; cluster only
 };
 
@@ -30,6 +31,10 @@ Result<std::vector<RedisSettings>, std::string> read_redis_settings(RedisRouter&
 bool is_too_old(const RedisSettings& settings);
 // Whether keys may be removed to make room; empty where the server does not say.
 std::optional<bool> may_evict(const RedisSettings& settings);
+
+// A node of a cluster that is addressed as a server alone. It refuses scripts whose keys are in
+// several slots, even where it owns all of them.
+bool is_hidden_cluster(const RedisSettings& settings, const RedisUrl& url);
 
 // Why this store must not be used; empty: it may.
 std::optional<std::string> refuse_redis(const std::vector<RedisSettings>& servers,

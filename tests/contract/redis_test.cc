@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "redis_trouble.h"
+#include "store/redis_cache.h"
 #include "store/redis_facts.h"
 
 namespace oncekey::store {
@@ -205,6 +206,42 @@ TEST(Redis, AServerThatEvictsKeysIsRefusedUnlessThatIsAccepted) {
     const auto accepted = engine_on(server.url() + "?allow_eviction=1");
     EXPECT_NE(accepted->info().durability.find("allow_eviction"), std::string::npos);
   }
+}
+
+// It owns all slots, and yet refuses scripts with keys of several.
+TEST(Redis, ANodeOfAClusterIsRefusedAsAServerAloneAndMayBeACache) {
+  RedisServer server({.cluster = true, .databases = 1});
+  server.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+  ASSERT_TRUE(eventually([&] {
+    return server.command({"CLUSTER", "INFO"}).find("cluster_state:ok") != std::string::npos;
+  }));
+  const std::string cluster_url = "redis+cluster://127.0.0.1:" + std::to_string(server.port());
+  const auto refused = RedisEngine::open({.url = server.url()});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().find("use " + cluster_url), std::string::npos) << refused.error();
+  const auto engine = engine_on(cluster_url);
+  ASSERT_NE(engine, nullptr);
+  complete(*engine, "a");
+
+  const auto grade_on = [](const std::string& url, RedisUse use) {
+    std::optional<Fact::Grade> grade;
+    const auto facts = redis_facts({.url = url}, use);
+    if (!facts) ADD_FAILURE() << facts.error();
+    for (const Fact& fact : *facts) {
+      if (fact.name == "cluster-enabled") grade = fact.grade;
+    }
+    return grade;
+  };
+  EXPECT_EQ(grade_on(server.url(), RedisUse::store), Fact::Grade::error);
+  EXPECT_EQ(grade_on(server.url(), RedisUse::cache), Fact::Grade::warning);
+  EXPECT_EQ(grade_on(cluster_url, RedisUse::store), std::nullopt);
+
+  const auto cache = RedisCache::open(server.url(), {.deadline_ms = patient_ms});
+  ASSERT_TRUE(cache.ok());
+  const std::vector<std::string> keys = {"k", "l", "m"};
+  EXPECT_EQ((*cache)->put(std::vector<RedisCache::Entry>{{"k", "1", 60'000}, {"l", "2", 60'000}}),
+            2u);
+  EXPECT_EQ((*cache)->get(keys)[1].bytes, "2") << (*cache)->trouble();
 }
 
 TEST(Redis, DurabilityIsSaidAsTheServerIsSetUp) {
