@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "store/redis_error.h"
 #include "store/redis_record.h"
 #include "store/redis_router_node.h"
 
@@ -13,36 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-// Answers with which a command has certainly not been done.
-constexpr std::string_view not_done[] = {
-    "OOM",      "MISCONF",    "READONLY",   "LOADING", "BUSY",     "CLUSTERDOWN",
-    "TRYAGAIN", "MASTERDOWN", "NOAUTH",     "NOPERM",  "NOSCRIPT", "MOVED",
-    "ASK",      "CROSSSLOT",  "NOREPLICAS", "LATE",    "EARLY"};
-
-// Answers that may be another one soon.
-constexpr std::string_view passing[] = {"READONLY",    "LOADING",  "BUSY",
-                                        "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN"};
-
-template <std::size_t size>
-bool is_among(std::string_view code, const std::string_view (&codes)[size]) {
-  return std::find(std::begin(codes), std::end(codes), code) != std::end(codes);
-}
-
-std::string_view first_word(std::string_view text) {
-  return text.substr(0, text.find_first_of(" \r\n"));
-}
-
-// Up to version 6.2 a script's error is wrapped: "ERR Error running script …: -OOM command …".
-std::string_view code_of(std::string_view error) {
-  const std::string_view code = first_word(error);
-  if (code != "ERR") return code;
-  for (std::size_t dash = error.find(" -"); dash != error.npos; dash = error.find(" -", dash + 1)) {
-    const std::string_view inner = first_word(error.substr(dash + 2));
-    if (is_among(inner, not_done)) return inner;
-  }
-  return code;
-}
 
 // "MOVED 3999 127.0.0.1:6381": the port follows the last colon. A server that does not know its
 // own address leaves the host out.
@@ -192,7 +163,7 @@ void RedisRouter::judge(Round& round, RedisCommand& command, Node& node) {
 
 void RedisRouter::judge_error(Round& round, RedisCommand& command, Node& node) {
   const std::string error(command.reply.value().text());
-  const std::string_view code = code_of(error);
+  const std::string_view code = redis_error_code(error);
   command.trouble = to_string(node.address) + ": " + error;
   const bool was_asking = std::exchange(command.asking, false);
   if (was_asking) command.server.reset();
@@ -213,12 +184,12 @@ void RedisRouter::judge_error(Round& round, RedisCommand& command, Node& node) {
   } else if (code == "LATE") {
     node.set_server_time(error);
     round.again.push_back(&command);
-  } else if (is_among(code, passing)) {
+  } else if (is_passing(code)) {
     if (code == "READONLY") node.drop("READONLY: it has become a replica");
     map_is_stale_ = true;
     round.again.push_back(&command);
     round.needs_a_pause = true;
-  } else if (!is_among(code, not_done) && !is_about_record(error)) {
+  } else if (!is_not_done(code) && !is_about_record(error)) {
     // Something of it may have been done. It has been answered, so nothing can begin later, unless
     // it was sent before.
     if (!command.in_doubt) command.last_moment = 0;
