@@ -28,8 +28,8 @@ constexpr milliseconds stats_patience{500};
 
 // A server has a quarter of a batch's time to accept a connection, so that there is time for
 // another one.
-RedisRouterOptions router_options(DurationMs timeout_ms) {
-  return {.connect_ms = std::max<DurationMs>(50, timeout_ms / 4)};
+RedisRouterOptions router_options(DurationMs timeout_ms, bool must_keep_keys) {
+  return {.connect_ms = std::max<DurationMs>(50, timeout_ms / 4), .must_keep_keys = must_keep_keys};
 }
 
 bool is_about_one_key(const Operation& operation) {
@@ -43,8 +43,8 @@ RedisEngine::RedisEngine(RedisOptions options, RedisUrl url, EngineInfo info)
     : options_(std::move(options)),
       info_(std::move(info)),
       scripts_(options_.clock),
-      router_(url, router_options(options_.timeout_ms)),
-      stats_router_(url, router_options(options_.timeout_ms)) {
+      router_(url, router_options(options_.timeout_ms, true)),
+      stats_router_(url, router_options(options_.timeout_ms, true)) {
   if (!options_.doubts) options_.doubts = std::make_shared<RedisDoubts>();
   if (!options_.reservations) options_.reservations = std::make_shared<RedisReservations>();
 }
@@ -60,7 +60,8 @@ Result<std::unique_ptr<RedisEngine>, std::string> RedisEngine::open(RedisOptions
     return "Redis: wait_timeout must be shorter than the store's time-out of " +
            std::to_string(options.timeout_ms) + " ms";
   }
-  RedisRouter router(*url, router_options(options.timeout_ms));
+  // The settings are about to be read: what is wrong with them is said in full.
+  RedisRouter router(*url, router_options(options.timeout_ms, false));
   const auto deadline = steady_clock::now() + milliseconds(options.timeout_ms);
   auto settings = read_redis_settings(router, deadline);
   if (!settings) return "Redis: " + settings.error();

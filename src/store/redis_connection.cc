@@ -115,20 +115,25 @@ void RedisConnection::greet() {
   append_command(out_, {"TIME"});
   append_command(out_, {"ROLE"});
   awaited_ += 2;
+  if (greeting_.must_keep_keys) {
+    append_command(out_, {"INFO", "memory"});
+    ++awaited_;
+  }
   write_some();
 }
 
 void RedisConnection::check_greeting() {
   if (replies_.size() < awaited_) return;
-  const RedisValue role = replies_.back().value();
-  const RedisValue time = replies_[replies_.size() - 2].value();
-  for (std::size_t i = 0; i + 1 < replies_.size(); ++i) {
+  const RedisValue memory =
+      greeting_.must_keep_keys ? replies_.back().value() : RedisValue(nullptr);
+  const std::size_t role_at = replies_.size() - (greeting_.must_keep_keys ? 2 : 1);
+  const RedisValue role = replies_[role_at].value();
+  const RedisValue time = replies_[role_at - 1].value();
+  for (std::size_t i = 0; i < role_at; ++i) {
     if (replies_[i].value().is_error()) return give_up(std::string(replies_[i].value().text()));
   }
-  // A server that keeps its role to itself (ACL) will say READONLY in time.
-  if (!greeting_.replica_is_fine && role[0].text() == "slave") {
-    return give_up("READONLY it is a replica of " + std::string(role[1].text()) + ":" +
-                   std::to_string(role[2].integer()));
+  if (std::string trouble = objection(role, memory); !trouble.empty()) {
+    return give_up(std::move(trouble));
   }
   std::int64_t seconds = 0;
   std::int64_t microseconds = 0;
@@ -141,6 +146,21 @@ void RedisConnection::check_greeting() {
   replies_.clear();
   awaited_ = 0;
   phase_ = Phase::ready;
+}
+
+// Why this server is not the one to use. One that keeps an answer to itself (ACL) is given the
+// benefit of the doubt: a replica will say READONLY in time.
+std::string RedisConnection::objection(RedisValue role, RedisValue memory) const {
+  if (!greeting_.replica_is_fine && role[0].text() == "slave") {
+    return "READONLY it is a replica of " + std::string(role[1].text()) + ":" +
+           std::to_string(role[2].integer());
+  }
+  const std::string policy = redis_info_field(memory.text(), "maxmemory_policy");
+  if (!policy.empty() && policy != redis_no_eviction) {
+    return "its maxmemory-policy is " + policy +
+           ", with which it may forget keys: set noeviction there";
+  }
+  return "";
 }
 
 void RedisConnection::set_server_time(TimestampMs server_now) {

@@ -28,6 +28,7 @@ struct RedisGreeting {
   std::string password;
   int database = 0;
   bool replica_is_fine = false;  // cluster: whoever holds the slot says so itself
+  bool must_keep_keys = false;   // a server that may evict keys is not used
 };
 
 class RedisConnection {
@@ -79,6 +80,7 @@ class RedisConnection {
   void finish_connecting();
   void greet();
   void check_greeting();
+  std::string objection(RedisValue role, RedisValue memory) const;
   short wanted() const;
   void progress(short events);
   void write_some();

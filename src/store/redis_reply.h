@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace oncekey::store {
@@ -52,5 +53,17 @@ class RedisReply {
   };
   std::unique_ptr<redisReply, Free> reply_;
 };
+
+// One field of INFO's "name:value" lines; empty: there is none.
+inline std::string redis_info_field(std::string_view info, const std::string& name) {
+  const std::string start = "\n" + name + ":";
+  const std::size_t at = info.find(start);
+  if (at == info.npos) return "";
+  info.remove_prefix(at + start.size());
+  return std::string(info.substr(0, info.find_first_of("\r\n")));
+}
+
+// The one maxmemory-policy under which a server never forgets a key by itself.
+inline constexpr std::string_view redis_no_eviction = "noeviction";
 
 }  // namespace oncekey::store

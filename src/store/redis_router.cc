@@ -45,7 +45,8 @@ RedisRouter::RedisRouter(RedisUrl url, RedisRouterOptions options)
       greeting_{.user = url_.user,
                 .password = url_.password,
                 .database = url_.database,
-                .replica_is_fine = url_.cluster} {
+                .replica_is_fine = url_.cluster,
+                .must_keep_keys = options.must_keep_keys && !url_.allow_eviction} {
   owners_.fill(nobody);
 }
 

@@ -21,6 +21,9 @@ struct RedisRouterOptions {
   DurationMs connect_ms = 500;   // until a server has accepted the greeting
   DurationMs pause_min_ms = 20;  // between two attempts to reach a server
   DurationMs pause_max_ms = 2'000;
+  // A server that may evict keys is not used, unless the URL accepts it: another one may have taken
+  // over since the settings were read.
+  bool must_keep_keys = false;
 };
 
 // Used by one thread at a time.

@@ -10,15 +10,6 @@ namespace {
 constexpr int version_min_major = 6;
 constexpr int version_min_minor = 2;
 
-// One field of INFO's "name:value" lines.
-std::string field(std::string_view info, const std::string& name) {
-  const std::string start = "\n" + name + ":";
-  const std::size_t at = info.find(start);
-  if (at == info.npos) return "";
-  info.remove_prefix(at + start.size());
-  return std::string(info.substr(0, info.find_first_of("\r\n")));
-}
-
 RedisCommand asked(const RedisAddress& server, std::initializer_list<std::string_view> words) {
   RedisCommand command;
   command.server = server;
@@ -53,19 +44,19 @@ Result<std::vector<RedisSettings>, std::string> read_redis_settings(RedisRouter&
     const std::string_view info = commands[0].reply.value().text();
     RedisSettings settings;
     settings.address = server;
-    settings.version = field(info, "redis_version");
-    settings.role = field(info, "role");
-    settings.replicas = field(info, "connected_slaves");
-    const std::string append_only = field(info, "aof_enabled");
+    settings.version = redis_info_field(info, "redis_version");
+    settings.role = redis_info_field(info, "role");
+    settings.replicas = redis_info_field(info, "connected_slaves");
+    const std::string append_only = redis_info_field(info, "aof_enabled");
     if (!append_only.empty()) settings.append_only = append_only == "1" ? "yes" : "no";
-    settings.maxmemory = field(info, "maxmemory");
-    settings.maxmemory_policy = field(info, "maxmemory_policy");
-    settings.cluster_enabled = field(info, "cluster_enabled");
+    settings.maxmemory = redis_info_field(info, "maxmemory");
+    settings.maxmemory_policy = redis_info_field(info, "maxmemory_policy");
+    settings.cluster_enabled = redis_info_field(info, "cluster_enabled");
     // Managed servers often forbid CONFIG.
     if (commands[1].is_good()) settings.append_fsync = commands[1].reply.value()[1].text();
     if (router.url().cluster && commands[2].is_good()) {
       const std::string lines = "\n" + std::string(commands[2].reply.value().text());
-      settings.cluster_state = field(lines, "cluster_state");
+      settings.cluster_state = redis_info_field(lines, "cluster_state");
     }
     all.push_back(std::move(settings));
   }
@@ -82,7 +73,7 @@ bool is_too_old(const RedisSettings& settings) {
 
 std::optional<bool> may_evict(const RedisSettings& settings) {
   if (settings.maxmemory_policy.empty()) return {};
-  return settings.maxmemory_policy != "noeviction";
+  return settings.maxmemory_policy != redis_no_eviction;
 }
 
 bool is_hidden_cluster(const RedisSettings& settings, const RedisUrl& url) {
