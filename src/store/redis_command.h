@@ -61,6 +61,7 @@ struct RedisCommand {
   int replicas = -1;            // how many had it when WAIT ended; -1: not asked
   bool found_counts = true;     // and what it found, where it wrote nothing
   bool asking = false;          // to `server`, which is taking over the slot
+  bool slot_is_moving = false;  // which is all that stands in the way
 
   bool is_good() const { return reply && !reply.value().is_error(); }
 };

@@ -11,8 +11,8 @@ constexpr std::string_view not_done[] = {
     "TRYAGAIN", "MASTERDOWN", "NOAUTH",     "NOPERM",  "NOSCRIPT", "MOVED",
     "ASK",      "CROSSSLOT",  "NOREPLICAS", "LATE",    "EARLY"};
 
-constexpr std::string_view passing[] = {"READONLY",    "LOADING",  "BUSY",
-                                        "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN"};
+// TRYAGAIN is none of these: a slot may be on the move for minutes.
+constexpr std::string_view passing[] = {"READONLY", "LOADING", "BUSY", "CLUSTERDOWN", "MASTERDOWN"};
 
 template <std::size_t size>
 bool is_among(std::string_view code, const std::string_view (&codes)[size]) {

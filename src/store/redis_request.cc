@@ -47,6 +47,12 @@ Unavailable unavailable(std::string_view error) {
   return {std::move(reason)};
 }
 
+Unavailable unavailable(const RedisCommand& answered) {
+  Unavailable why = unavailable(answered.trouble);
+  if (answered.slot_is_moving) why.store_serves = true;
+  return why;
+}
+
 bool was_changed(RedisValue reply) {
   return reply[0].is_integer() && reply[0].integer() == 1;
 }
@@ -164,7 +170,7 @@ void RedisEngine::Request::ask(RedisCommand& command, const Evict& evict) const 
 
 void RedisEngine::Request::understand(const RedisCommand& answered) {
   if (!answered.is_good()) {
-    refuse(operation_, unavailable(answered.trouble));
+    refuse(operation_, unavailable(answered));
     if (answered.in_doubt) leave_in_doubt(answered.last_moment);
     return;
   }

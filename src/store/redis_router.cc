@@ -149,6 +149,7 @@ void RedisRouter::judge(Round& round, RedisCommand& command, Node& node) {
   command.reply = node.next_reply(command.asking);
   command.replicas = node.replicas;
   command.found_counts = node.found_counts;
+  command.slot_is_moving = false;
   if (command.is_good()) {
     command.trouble.clear();
     return;
@@ -185,6 +186,9 @@ void RedisRouter::judge_error(Round& round, RedisCommand& command, Node& node) {
   } else if (code == "LATE") {
     node.set_server_time(error);
     round.again.push_back(&command);
+  } else if (code == "TRYAGAIN") {
+    // Waiting for it would hold up the keys of all other slots.
+    command.slot_is_moving = true;
   } else if (is_passing(code)) {
     if (code == "READONLY") node.drop("READONLY: it has become a replica");
     map_is_stale_ = true;

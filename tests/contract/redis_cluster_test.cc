@@ -117,6 +117,51 @@ TEST_F(OnRedisCluster, ASlotOnTheMoveIsReadWhereItIsAndFollowedWhenItHasMoved) {
   EXPECT_EQ(std::get<Execute>(reserve(*engine, key_in(7, "early"))).attempt, 1u);
 }
 
+// A move takes as long as it takes: whoever waited for it would hold up everybody else.
+TEST_F(OnRedisCluster, ASlotOnTheMoveHoldsUpNoOtherKeys) {
+  const RedisKeys keys;
+  const auto doubts = std::make_shared<RedisDoubts>();
+  auto opened =
+      RedisEngine::open({.url = cluster_->url(), .timeout_ms = patient_ms, .doubts = doubts});
+  ASSERT_TRUE(opened.ok());
+  RedisEngine& engine = **opened;
+  const std::string slot = std::to_string(keys[9].slot);
+  const std::size_t from = cluster_->master_of_slot(keys[9].slot);
+  auto& source = cluster_->node(from);
+  auto& target = cluster_->node((from + 1) % RedisCluster::masters);
+  const std::string running = key_in(9, "running");
+  const Fence fence = fence_of(reserve(engine, running));
+  target.command({"CLUSTER", "SETSLOT", slot, "IMPORTING", node_id(source)});
+  source.command({"CLUSTER", "SETSLOT", slot, "MIGRATING", node_id(target)});
+  // Of what every script names, some is here and some is there.
+  source.command(
+      {"MIGRATE", "127.0.0.1", std::to_string(target.port()), keys[9].running, "0", "5000"});
+  doubts->add({.id = {"tenant", key_in(9, "doubted")}, .fence = 1, .last_moment = 0});
+
+  const Stopwatch watch;
+  Operation early(reserve_of(key_in(9, "early")));
+  Operation late(settle_of(running, fence, answered()));
+  Operation served(reserve_of(key_in(10, "served")));
+  Operation* const batch[] = {&early, &late, &served};
+  engine.apply(batch, 0);
+  EXPECT_OUTCOME(Execute, std::get<Reserve>(served).outcome);
+  const auto* not_begun = std::get_if<Unavailable>(&std::get<Reserve>(early).outcome);
+  const auto* not_settled = std::get_if<Unavailable>(&std::get<Settle>(late).outcome);
+  for (const Unavailable* refused : {not_begun, not_settled}) {
+    ASSERT_NE(refused, nullptr);
+    EXPECT_NE(refused->reason.find("TRYAGAIN"), std::string::npos) << refused->reason;
+    EXPECT_TRUE(refused->store_serves);
+  }
+  EXPECT_LT(watch.elapsed_ms(), patient_ms / 2);
+
+  move_keys(source, target, slot);
+  for (auto* node : {&target, &source}) {
+    node->command({"CLUSTER", "SETSLOT", slot, "NODE", node_id(target)});
+  }
+  EXPECT_OUTCOME(Settled, settle(engine, running, fence, answered()));
+  EXPECT_EQ(doubts->take().size(), 0u) << "it was not taken back in the end";
+}
+
 TEST_F(OnRedisCluster, AValueAndACacheFindTheirMaster) {
   const RedisOptions options{.url = cluster_->url()};
   EXPECT_EQ(*agree_in_redis(options, "secret", "first"), "first");
