@@ -152,6 +152,8 @@ void RedisRouter::judge(Round& round, RedisCommand& command, Node& node) {
   command.slot_is_moving = false;
   if (command.is_good()) {
     command.trouble.clear();
+    // What is asked of a certain server has no keys, and is answered by one that is cut off too.
+    if (!command.server) node.cut_off_at = {};
     return;
   }
   if (command.reply) return judge_error(round, command, node);
@@ -191,6 +193,7 @@ void RedisRouter::judge_error(Round& round, RedisCommand& command, Node& node) {
     command.slot_is_moving = true;
   } else if (is_passing(code)) {
     if (code == "READONLY") node.drop("READONLY: it has become a replica");
+    if (code == "CLUSTERDOWN" || code == "MASTERDOWN") node.cut_off_at = steady_clock::now();
     map_is_stale_ = true;
     round.again.push_back(&command);
     round.needs_a_pause = true;

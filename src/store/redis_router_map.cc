@@ -60,9 +60,12 @@ bool RedisRouter::refresh_map(RedisDeadline deadline) {
     Node* node = &node_at(address);
     if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
   }
-  // Those that answered last first: one that is cut off does not know what has changed.
-  std::stable_sort(nodes.begin(), nodes.end(),
-                   [](const Node* a, const Node* b) { return a->is_ready() > b->is_ready(); });
+  // Those that answered last first. One that is cut off answers too, and does not know what has
+  // changed.
+  std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) {
+    if (a->cut_off_at != b->cut_off_at) return a->cut_off_at < b->cut_off_at;
+    return a->is_ready() > b->is_ready();
+  });
   for (Node* node : nodes) {
     if (steady_clock::now() >= deadline) return false;
     if (read_map(*node, deadline)) return true;
