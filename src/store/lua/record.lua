@@ -53,6 +53,13 @@ local function is_gone(r)
   return false
 end
 
+-- Whether a server refuses writes for a reason that leaves what it has to be read: it is full, cannot
+-- save, or has too few replicas. Up to version 6.2 the code comes after the script's name and line.
+local function may_be_read(err)
+  local code = string.match(err, '^(%u+)') or string.match(err, '^@.- %-(%u+)')
+  return code == 'OOM' or code == 'MISCONF' or code == 'NOREPLICAS'
+end
+
 local function number(value)
   return string.format('%.0f', value)
 end

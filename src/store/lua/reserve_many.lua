@@ -56,10 +56,10 @@ else
     if done and not done.err then
       take(i)
     else
-      if done and not string.find(done.err, 'OOM', 1, true) then
+      if done and not may_be_read(done.err) then
         return done  -- nothing was written so far: a server refuses a script's first write, or none
       end
-      -- A full server refuses before it has looked whether there is anything to write.
+      -- Such a server refuses before it has looked whether there is anything to write.
       refusal = done or refusal
       local value = call('GET', key)
       answers[i] = value and standing(value, ARGV[3 * i - 2]) or refusal

@@ -40,7 +40,7 @@ for i = 1, #KEYS - 1 do
         .. sub(value, 78) .. ARGV[at + 1], 'PX', lifetime)
       if done.err then
         -- As in reserve_many.lua.
-        if not string.find(done.err, 'OOM', 1, true) then return done end
+        if not may_be_read(done.err) then return done end
         refusal = done
         answers[i] = refusal
       else
