@@ -1,7 +1,9 @@
 // Redis servers that may forget keys: they are not used unless that was accepted, and what is left
 // of a key whose companions were forgotten is found.
+#include "redis_engine.h"
 #include "redis_trouble.h"
 #include "store/redis_cache.h"
+#include "store/redis_keys.h"
 
 namespace oncekey::store {
 namespace {
@@ -51,6 +53,92 @@ TEST(RedisEviction, AServerThatDoesNotLetItsPolicyBeReadIsUsed) {
   client.command({"ACL", "SETUSER", "default", "-info"});
   client.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
   EXPECT_OUTCOME(Replay, reserve(*engine, "a"));
+}
+
+// Only a hold leads a sweep to a record.
+class LostHolds : public ::testing::Test {
+ protected:
+  // In one batch.
+  std::vector<ReserveOutcome> reserve(const std::vector<std::string>& keys, TimestampMs now) {
+    std::vector<Operation> operations;
+    for (const std::string& key : keys) operations.emplace_back(reserve_of(key));
+    std::vector<Operation*> batch;
+    for (Operation& operation : operations) batch.push_back(&operation);
+    engine_->apply(batch, now);
+    std::vector<ReserveOutcome> outcomes;
+    for (Operation& operation : operations) {
+      outcomes.push_back(std::get<Reserve>(operation).outcome);
+    }
+    return outcomes;
+  }
+  template <class Expected>
+  void expect(const std::vector<std::string>& keys, TimestampMs now) {
+    for (const ReserveOutcome& outcome : reserve(keys, now)) EXPECT_OUTCOME(Expected, outcome);
+  }
+  std::size_t swept(TimestampMs now) {
+    Sweep sweep;
+    sweep.limit = 100;
+    return std::get<std::vector<RecordId>>(apply_to(*engine_, sweep, now)).size();
+  }
+  std::size_t holds() {
+    std::size_t count = 0;
+    for (const RedisPartition& partition : keys_) {
+      count += std::stoul(client_.command({"ZCARD", partition.holds}));
+    }
+    return count;
+  }
+  void forget_holds() {
+    for (const RedisPartition& partition : keys_) client_.command({"DEL", partition.holds});
+  }
+
+  static constexpr TimestampMs over = 1'000 + lease_ms;  // of what was reserved at 1'000
+  RedisKeys keys_;
+  RedisServer server_;
+  test::RedisClient client_{server_.port()};
+  std::unique_ptr<Engine> engine_ = open_redis(server_.url(), RedisScripts::Clock::caller);
+};
+
+TEST_F(LostHolds, AreMadeAgainByTheNextRetryAfterTheLease) {
+  expect<Execute>({"a", "b"}, 1'000);
+  forget_holds();
+  EXPECT_EQ(swept(over), 0u);
+  expect<InFlight>({"a", "b"}, over - 1);
+  EXPECT_EQ(holds(), 0u);
+
+  expect<OutcomeUnknown>({"a"}, over);
+  expect<OutcomeUnknown>({"a"}, over + 1);
+  EXPECT_EQ(holds(), 1u) << "one for a record, however often it is asked for";
+  EXPECT_EQ(swept(over + 2), 1u);
+  expect<OutcomeUnknown>({"a"}, over + 3);
+  // Asked one by one, as a batch that names a key twice is.
+  expect<OutcomeUnknown>({"b", "b"}, over + 4);
+  EXPECT_EQ(swept(over + 5), 1u);
+  EXPECT_EQ(holds(), 0u);
+  EXPECT_EQ(engine_->stats().unknown, 2u);
+}
+
+TEST_F(LostHolds, ChangeNoAnswerWhereTheyCannotBeMadeAgain) {
+  expect<Execute>({"a"}, 1'000);
+  forget_holds();
+  server_.command({"CONFIG", "SET", "maxmemory", "1"});
+  expect<OutcomeUnknown>({"a"}, over);
+  EXPECT_EQ(holds(), 0u);
+  server_.command({"CONFIG", "SET", "maxmemory", "0"});
+  for (const RedisPartition& partition : keys_)
+    client_.command({"SET", partition.holds, "foreign"});
+  expect<OutcomeUnknown>({"a"}, over + 1);
+  forget_holds();
+  expect<OutcomeUnknown>({"a"}, over + 2);
+  EXPECT_EQ(swept(over + 3), 1u);
+}
+
+TEST_F(LostHolds, MadeAgainWhereTheSweepWasOnlyLateAreSweptOnce) {
+  expect<Execute>({"a", "b"}, 1'000);
+  expect<OutcomeUnknown>({"a", "b"}, over);
+  EXPECT_EQ(swept(over + 1), 2u);
+  EXPECT_EQ(swept(over + 2), 0u);
+  EXPECT_EQ(holds(), 0u);
+  EXPECT_EQ(engine_->stats().in_progress, 0u);
 }
 
 }  // namespace

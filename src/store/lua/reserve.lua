@@ -27,6 +27,12 @@ if before and not gone then
     held.recovery, held.error = before.recovery, before.error
     held.history = noted(before, IN_PROGRESS, held.attempt, owner_of(ARGV[6]), '')
   else
+    -- Its hold may have been evicted, and nothing else leads a sweep to it. A server that refuses
+    -- this can tell all the same what it knows.
+    if before.state == IN_PROGRESS and now >= before.since then
+      local hold = before.fence .. string.sub(ARGV[7], #before.fence + 1)
+      redis.pcall('ZADD', KEYS[2], 'NX', number(before.since), hold)
+    end
     local replays = before.state == COMPLETED and before.fingerprint == ARGV[2]
       and now < before.expires_at
     return {0, now, replays and value or string.sub(value, 1, before.answer_from - 1)}

@@ -15,6 +15,7 @@ local function standing(value, head)
   if is_gone(before) or before.state == FAILED or before.fence == string.sub(head, 3, 10) then
     return -1
   end
+  if before.state == IN_PROGRESS and now >= before.since then return -1 end
   local replays = before.state == COMPLETED and before.fingerprint == string.sub(head, 11, 43)
     and now < before.expires_at
   return {0, now, replays and value or string.sub(value, 1, before.answer_from - 1)}
