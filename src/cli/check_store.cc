@@ -5,6 +5,7 @@
 #include "store/postgres_facts.h"
 #include "store/redis_facts.h"
 #include "store/sqlite_migration.h"
+#include "store/url_secrets.h"
 
 namespace oncekey::cli {
 namespace {

@@ -1,9 +1,11 @@
 // Dispatches to the commands; each has a file of its own.
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "store/url_secrets.h"
 
 namespace {
 
@@ -49,8 +51,9 @@ int main(int argc, char** argv) {
   }
   bool asked = command == "help" || command == "--help" || command == "-h";
   if (!asked && !command.empty()) {
+    const std::string shown = oncekey::store::without_passwords(command);
     std::fprintf(stderr, "oncekey: there is no command \"%.*s\"\n\n",
-                 static_cast<int>(command.size()), command.data());
+                 static_cast<int>(shown.size()), shown.data());
   }
   std::fwrite(usage.data(), 1, usage.size(), asked ? stdout : stderr);
   return asked ? oncekey::cli::exit_good : oncekey::cli::exit_usage;

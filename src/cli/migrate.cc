@@ -9,6 +9,7 @@
 #include "store/postgres_schema.h"
 #include "store/sqlite_migration.h"
 #include "store/store_url.h"
+#include "store/url_secrets.h"
 
 namespace oncekey::cli {
 namespace {

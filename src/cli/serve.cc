@@ -19,6 +19,7 @@
 #include "gateway/service.h"
 #include "gateway/span_exporter.h"
 #include "store/open.h"
+#include "store/url_secrets.h"
 
 namespace oncekey::cli {
 

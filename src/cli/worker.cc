@@ -19,7 +19,7 @@
 #include "gateway/config_file.h"
 #include "gateway/log.h"
 #include "outbox/worker.h"
-#include "store/store_url.h"
+#include "store/url_secrets.h"
 
 namespace oncekey::cli {
 namespace {

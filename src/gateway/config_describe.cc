@@ -4,7 +4,7 @@
 
 #include "boundary/json_writer.h"
 #include "gateway/config_settings.h"
-#include "store/store_url.h"
+#include "store/url_secrets.h"
 
 namespace oncekey::gateway {
 namespace {

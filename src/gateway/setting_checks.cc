@@ -10,6 +10,7 @@
 #include "http/field.h"
 #include "recovery/placeholders.h"
 #include "store/store_url.h"
+#include "store/url_secrets.h"
 
 namespace oncekey::gateway {
 namespace {
@@ -20,8 +21,9 @@ SettingProblem problem(std::string message, std::string hint = {}) {
   return {std::move(message), std::move(hint), {}};
 }
 
+// It may be a store's URL that was given as something else.
 std::string quoted(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
+  return "\"" + store::without_passwords(text) + "\"";
 }
 
 std::string lower(std::string_view text) {

@@ -8,6 +8,7 @@
 #include "http/client.h"
 #include "outbox/signature.h"
 #include "store/redis_url.h"
+#include "store/url_secrets.h"
 
 namespace oncekey::gateway {
 namespace {
@@ -67,7 +68,8 @@ std::string url_problem(const SinkConfig& sink) {
     case SinkKind::kafka:
       return sink.url.starts_with("kafka://")
                  ? ""
-                 : "\"" + sink.url + "\" is not kafka://broker:port[,broker:port]/topic";
+                 : "\"" + store::without_passwords(sink.url) +
+                       "\" is not kafka://broker:port[,broker:port]/topic";
   }
   return "";
 }

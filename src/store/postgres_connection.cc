@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "store/url_secrets.h"
 #include "transaction/postgres_text.h"
 
 namespace oncekey::store {
@@ -44,6 +45,13 @@ PostgresError error_of(const PGresult* result) {
   return error;
 }
 
+// libpq names hosts and users that it read out of the URL, which may be pieces of a password.
+std::string without_secrets(const std::string& url, std::string message) {
+  if (password_is_plain(url)) return message;
+  return without_pieces_of_password(url, std::move(message)) + "; if the password was misread, " +
+         std::string(how_to_write_a_password);
+}
+
 // A URL's parameters, with one host and its port at a time.
 class Hosts {
  public:
@@ -53,7 +61,7 @@ class Hosts {
     PQconninfoOption* options = PQconninfoParse(url.c_str(), &problem);
     if (options == nullptr) {
       // libpq's message repeats the URL, which may hold a password.
-      error_ = "libpq cannot read the URL";
+      error_ = without_secrets(url, "libpq cannot read the URL");
       PQfreemem(problem);
       return;
     }
@@ -155,6 +163,7 @@ Result<std::unique_ptr<PostgresConnection>, PostgresError> PostgresConnection::c
     const std::string also = error.message.empty() ? "" : error.message + "; ";
     error = {PostgresError::Kind::lost, failed->sqlstate, also + failed->message};
   }
+  error.message = without_secrets(url, std::move(error.message));
   return error;
 }
 

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "store/sql/migrations.h"
-#include "store/store_url.h"
+#include "store/url_secrets.h"
 #include "transaction/postgres_schema_version.h"
 
 namespace oncekey::store {

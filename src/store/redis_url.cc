@@ -3,6 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "store/url_secrets.h"
+
 namespace oncekey::store {
 namespace {
 
@@ -149,16 +151,7 @@ std::optional<std::string> take_database(RedisUrl& url, std::string_view text) {
   return {};
 }
 
-}  // namespace
-
-std::string to_string(const RedisAddress& address) {
-  if (address.port == 0) return address.host;
-  const bool is_ipv6 = address.host.find(':') != std::string::npos;
-  const std::string host = is_ipv6 ? "[" + address.host + "]" : address.host;
-  return host + ":" + std::to_string(address.port);
-}
-
-Result<RedisUrl, std::string> parse_redis_url(std::string_view text) {
+Result<RedisUrl, std::string> read_url(std::string_view text) {
   RedisUrl url;
   url.cluster = text.starts_with("redis+cluster://");
   if (!url.cluster && !text.starts_with("redis://")) {
@@ -182,6 +175,23 @@ Result<RedisUrl, std::string> parse_redis_url(std::string_view text) {
   if (auto error = take_options(url, options)) return *error;
   if (url.addresses.empty()) return std::string("the host is missing, as in redis://HOST");
   return url;
+}
+
+}  // namespace
+
+std::string to_string(const RedisAddress& address) {
+  if (address.port == 0) return address.host;
+  const bool is_ipv6 = address.host.find(':') != std::string::npos;
+  const std::string host = is_ipv6 ? "[" + address.host + "]" : address.host;
+  return host + ":" + std::to_string(address.port);
+}
+
+Result<RedisUrl, std::string> parse_redis_url(std::string_view text) {
+  auto url = read_url(text);
+  if (url || password_is_plain(text)) return url;
+  // What was taken for a host or an option may be a piece of the password.
+  return without_pieces_of_password(text, url.error()) + "; if the password was misread, " +
+         std::string(how_to_write_a_password);
 }
 
 }  // namespace oncekey::store

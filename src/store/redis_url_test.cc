@@ -53,6 +53,10 @@ TEST(RedisUrl, MistakesAreNamedWithoutThePassword) {
       {"redis://h?allow_eviction=yes", "allow_eviction"},
       {"redis://u:hunter2%zz@h", "%"},
       {"redis://user@h", "password"},
+      {"redis://u:hunter2/x@h", "percent-encode"},
+      {"redis://u:12?hunter2@h", "percent-encode"},
+      {"redis://u:12?hunter2=x@h", "percent-encode"},
+      {"redis://u:12,hunter2:x/y@h", "percent-encode"},
       {"http://h", "redis://"}};
   for (const auto& [text, part] : cases) {
     const auto url = parse_redis_url(text);

@@ -1,8 +1,5 @@
 #include "store/store_url.h"
 
-#include <algorithm>
-#include <array>
-
 namespace oncekey::store {
 namespace {
 
@@ -91,32 +88,6 @@ Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos) return wrong("it has no scheme");
   return wrong("unsupported store (" + std::string(text.substr(0, colon)) + ":)");
-}
-
-std::string without_passwords(std::string_view url) {
-  std::string shown;
-  while (!url.empty()) {
-    const std::size_t authority = url.find("://");
-    if (authority == url.npos) break;
-    shown += url.substr(0, authority + 3);
-    url.remove_prefix(authority + 3);
-    const std::string_view hosts = url.substr(0, url.find_first_of("/?"));
-    const std::size_t at = hosts.rfind('@');
-    if (at == hosts.npos) continue;
-    const std::size_t colon = hosts.substr(0, at).find(':');
-    shown += hosts.substr(0, std::min(colon, at));
-    if (colon < at) shown += ":***";
-    url.remove_prefix(at);
-  }
-  shown += url;
-  // libpq also takes a password as a parameter.
-  for (std::size_t at = shown.find("password="); at != shown.npos;
-       at = shown.find("password=", at + 1)) {
-    const std::size_t from = at + 9;
-    const std::size_t to = std::min(shown.find_first_of("&+", from), shown.size());
-    shown.replace(from, to - from, "***");
-  }
-  return shown;
 }
 
 }  // namespace oncekey::store

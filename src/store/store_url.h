@@ -34,7 +34,4 @@ struct StoreUrlError {
 
 Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text);
 
-// The same URL with its passwords replaced, for logs and people.
-std::string without_passwords(std::string_view url);
-
 }  // namespace oncekey::store

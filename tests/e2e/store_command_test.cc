@@ -125,6 +125,40 @@ TEST_F(StoreCommandTest, UnreachableServerIsReportedWithoutThePassword) {
   }
 }
 
+// Whoever reads the URL in another way than we do must not repeat a piece of the password.
+TEST_F(StoreCommandTest, PasswordsThatAreNotEncodedAreNotPrintedInPartEither) {
+  std::vector<std::string> urls{"postgres://127.0.0.1:1/d?user=u&password=x&Geheim-9",
+                                "postgres://127.0.0.1:1/d?user=u&password=Sup3r@Geheim-9",
+                                "postgres://u:Sup3r@Geheim-9@127.0.0.1:1/d",
+                                "postgres://u:Sup3r#Geheim-9@127.0.0.1:1/d"};
+  for (const std::string password :
+       {"Sup3r?Geheim-9", "Sup3r/Geheim-9", "Geheim-9%ZZ", "x+redis://Geheim-9"}) {
+    urls.push_back("postgres://u:" + password + "@127.0.0.1:1/d");
+    urls.push_back("redis://u:" + password + "@127.0.0.1:1/0");
+    urls.push_back("postgres://u@127.0.0.1:1/d+redis://u:" + password + "@127.0.0.1:1/0");
+  }
+  for (const std::string& url : urls) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"check", "--store"},
+          {"check", "--json", "--store"},
+          {"check", "--offline", "--store"},
+          {"check", "--stroe"},
+          {"migrate", "--store"},
+          {"migrate", "--json", "--store"},
+          {"serve", "--to", "http://127.0.0.1:1", "--store"}}) {
+      std::vector<std::string> words = command;
+      words.push_back(url);
+      const Ran ran = run(words);
+      EXPECT_FALSE(ran.says("Geheim")) << url << "\n" << ran.output;
+      EXPECT_FALSE(ran.says("Sup3r")) << url << "\n" << ran.output;
+    }
+  }
+  EXPECT_TRUE(run({"check", "--store", urls.back()}).says("percent-encode")) << urls.back();
+  EXPECT_FALSE(run({"check", "--stroe=" + urls.front()}).says("Geheim"));
+  EXPECT_FALSE(run({urls.front()}).says("Geheim"));
+  EXPECT_FALSE(run({"serve", "--to", urls.front()}).says("Geheim"));
+}
+
 TEST_F(StoreCommandTest, CheckLooksAtBothServersOfATieredStore) {
   run({"migrate", "--store", url_});
   const std::string redis = shared_redis().fresh_database();
