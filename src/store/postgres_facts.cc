@@ -48,7 +48,8 @@ Failed add_schema(PostgresConnection& connection, const std::string& url, Deadli
   return {};
 }
 
-// By object identifiers: names cannot be looked up in a schema that one may not use.
+// By object identifiers: names cannot be looked up in a schema that one may not use. Who lacks more
+// than a few of the functions was never granted them.
 constexpr const char* missing_privileges = R"(
 SELECT string_agg(what, ', ')
 FROM (
@@ -58,13 +59,16 @@ FROM (
   SELECT wanted.privilege || ' ON oncekey.' || wanted.name
   FROM (VALUES ('records', 'SELECT'), ('records', 'INSERT'), ('records', 'UPDATE'),
                ('records', 'DELETE'), ('holds', 'SELECT'), ('holds', 'INSERT'),
-               ('holds', 'UPDATE'), ('holds', 'DELETE'), ('settings', 'SELECT'), ('settings', 'INSERT'),
+               ('holds', 'UPDATE'), ('holds', 'DELETE'), ('workflows', 'SELECT'),
+               ('workflows', 'INSERT'), ('workflows', 'UPDATE'), ('workflows', 'DELETE'),
+               ('settings', 'SELECT'), ('settings', 'INSERT'),
                ('migrations', 'SELECT')) AS wanted (name, privilege)
   JOIN pg_class c ON c.relname = wanted.name
   JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'oncekey'
   WHERE NOT has_table_privilege(c.oid, wanted.privilege)
   UNION ALL
-  SELECT DISTINCT 'EXECUTE ON FUNCTION oncekey.' || p.proname
+  SELECT CASE WHEN count(*) > 5 THEN 'EXECUTE ON ALL FUNCTIONS IN SCHEMA oncekey'
+              ELSE string_agg(DISTINCT 'EXECUTE ON FUNCTION oncekey.' || p.proname, ', ') END
   FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname = 'oncekey'
   WHERE NOT has_function_privilege(p.oid, 'EXECUTE')
 ) missing)";

@@ -109,8 +109,18 @@ TEST_F(StoreCommandTest, CheckNamesMissingPrivilegesAndWeakSettings) {
   const Ran ran = run({"check", "--store", stranger});
   EXPECT_EQ(ran.exit_code, 1) << ran.output;
   EXPECT_TRUE(ran.says("SELECT ON oncekey.records")) << ran.output;
-  EXPECT_TRUE(ran.says("EXECUTE ON FUNCTION oncekey.reserve_one")) << ran.output;
+  for (const char* privilege : {"SELECT", "INSERT", "UPDATE", "DELETE"}) {
+    EXPECT_TRUE(ran.says(std::string(privilege) + " ON oncekey.workflows")) << ran.output;
+  }
+  EXPECT_TRUE(ran.says("EXECUTE ON ALL FUNCTIONS IN SCHEMA oncekey")) << ran.output;
+  EXPECT_FALSE(ran.says("EXECUTE ON FUNCTION")) << ran.output;
   EXPECT_TRUE(ran.says("warning  synchronous_commit: off")) << ran.output;
+  admin.execute(
+      "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA oncekey TO check_stranger;"
+      "REVOKE EXECUTE ON FUNCTION oncekey.reserve_one FROM check_stranger");
+  const Ran one = run({"check", "--store", stranger});
+  EXPECT_TRUE(one.says("EXECUTE ON FUNCTION oncekey.reserve_one")) << one.output;
+  EXPECT_FALSE(one.says("ALL FUNCTIONS")) << one.output;
   admin.execute("ALTER DATABASE " + database + " RESET synchronous_commit");
 }
 
