@@ -156,7 +156,15 @@ Fact synchronous_commit_fact(std::string_view value) {
   return fact;
 }
 
-Fact standby_fact(std::string_view names, int standbys) {
+// `others`: of the standbys, those that are known not to be among `names`.
+Fact standby_fact(std::string_view names, int standbys, int others) {
+  if (!names.empty() && standbys == others) {
+    return {Grade::error, "synchronous_standby_names", std::string(names),
+            standbys == 0
+                ? "No standby is connected: nothing commits, and a gateway answers 503."
+                : "No standby of these names is connected: nothing commits, and a gateway answers "
+                  "503."};
+  }
   if (!names.empty()) {
     return {Grade::good, "synchronous_standby_names", std::string(names),
             "An acknowledged record is on a standby too: a failover loses none."};
@@ -205,7 +213,9 @@ SELECT current_setting('fsync'), current_setting('full_page_writes'),
          - current_setting('superuser_reserved_connections')::int
          - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
        current_setting('default_transaction_isolation'),
-       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+       -- null for a role that may not see it
+       (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async'))";
 
 DurationMs wall_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -225,7 +235,8 @@ Failed add_settings(PostgresConnection& connection, Deadline deadline, Facts& fa
                          "A power cut can leave half-written pages, unless the file system "
                          "prevents them."));
   facts.push_back(synchronous_commit_fact(row->bytes(0, 2)));
-  facts.push_back(standby_fact(row->bytes(0, 3), static_cast<int>(number(*row, 4))));
+  facts.push_back(standby_fact(row->bytes(0, 3), static_cast<int>(number(*row, 4)),
+                               static_cast<int>(number(*row, 8))));
   facts.push_back(connections_fact(static_cast<int>(number(*row, 5))));
   facts.push_back(clock_fact(number(*row, 7) - (before + after) / 2));
   facts.push_back(isolation_fact(row->bytes(0, 6)));

@@ -4,6 +4,7 @@
 
 #include "contract/postgres_engine.h"
 #include "support/postgres_server.h"
+#include "support/waiting.h"
 
 namespace oncekey::store {
 namespace {
@@ -36,12 +37,23 @@ TEST(PostgresFactsTest, StandbysDecideWhatAFailoverLoses) {
   test::PostgresServer primary;
   const std::string name = "synchronous_standby_names";
   EXPECT_EQ(fact_of(primary.url(), name).grade, Grade::good) << "nothing to fail over to";
+  primary.set(name, "second");
+  const Fact alone = fact_of(primary.url(), name);
+  EXPECT_EQ(alone.grade, Grade::error);
+  EXPECT_NE(alone.meaning.find("nothing commits"), std::string::npos) << alone.meaning;
+  primary.set(name, "");
   test::PostgresServer standby(primary, "second", {});
   primary.await_standby("second", false);
   EXPECT_EQ(fact_of(primary.url(), name).grade, Grade::warning);
   primary.set(name, "second");
   primary.await_standby("second", true);
   EXPECT_EQ(fact_of(primary.url(), name).grade, Grade::good);
+  EXPECT_EQ(fact_of(primary.admin_url(), name).grade, Grade::good);
+  primary.set(name, "third");
+  // Its sender takes the setting over by and by.
+  EXPECT_TRUE(test::eventually([&] {
+    return fact_of(primary.admin_url(), name).grade == Grade::error;
+  })) << "this role may see the names";
 
   const Fact role = fact_of(standby.url(), "role");
   EXPECT_EQ(role.grade, Grade::error);
