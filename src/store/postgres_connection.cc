@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "store/postgres_url.h"
 #include "store/url_secrets.h"
 #include "transaction/postgres_text.h"
 
@@ -55,20 +56,14 @@ std::string without_secrets(const std::string& url, std::string message) {
 // A URL's parameters, with one host and its port at a time.
 class Hosts {
  public:
-  // Throws nothing; a URL that libpq cannot read leaves a message in error().
+  // Throws nothing; a URL that cannot be right leaves a message in error().
   explicit Hosts(const std::string& url) {
-    char* problem = nullptr;
-    PQconninfoOption* options = PQconninfoParse(url.c_str(), &problem);
-    if (options == nullptr) {
-      // libpq's message repeats the URL, which may hold a password.
-      error_ = without_secrets(url, "libpq cannot read the URL");
-      PQfreemem(problem);
+    auto given = read_postgres_url(url);
+    if (!given) {
+      error_ = given.error();
       return;
     }
-    for (PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
-      if (option->val != nullptr) given_[option->keyword] = option->val;
-    }
-    PQconninfoFree(options);
+    given_ = std::move(*given);
     split(given_["host"], hosts_);
     split(given_["hostaddr"], addresses_);
     split(given_["port"], ports_);

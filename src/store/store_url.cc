@@ -1,5 +1,10 @@
 #include "store/store_url.h"
 
+#include <optional>
+
+#include "store/postgres_url.h"
+#include "store/redis_url.h"
+
 namespace oncekey::store {
 namespace {
 
@@ -50,6 +55,24 @@ Result<StoreUrl, StoreUrlError> parse_sqlite(std::string_view text) {
   return url;
 }
 
+// The servers' own parts, each as what connects to it reads it.
+std::optional<StoreUrlError> server_problem(const StoreUrl& url) {
+  if (!url.postgres.empty()) {
+    const auto postgres = read_postgres_url(url.postgres);
+    if (!postgres) return StoreUrlError{"PostgreSQL: " + postgres.error(), ""};
+  }
+  if (!url.redis.empty()) {
+    const auto redis = parse_redis_url(url.redis);
+    if (!redis) return StoreUrlError{"Redis: " + redis.error(), ""};
+  }
+  return std::nullopt;
+}
+
+Result<StoreUrl, StoreUrlError> checked(StoreUrl url) {
+  if (auto problem = server_problem(url)) return *problem;
+  return url;
+}
+
 }  // namespace
 
 Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text) {
@@ -74,7 +97,7 @@ Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text) {
     url.kind = second == text.npos ? StoreUrl::Kind::postgres : StoreUrl::Kind::tiered;
     url.postgres = text.substr(0, second == text.npos ? second : second - 1);
     if (second != text.npos) url.redis = text.substr(second);
-    return url;
+    return checked(std::move(url));
   }
   if (is_redis(text)) {
     if (const std::size_t join = text.find("+postgres"); join != text.npos) {
@@ -83,7 +106,7 @@ Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text) {
     }
     url.kind = StoreUrl::Kind::redis;
     url.redis = text;
-    return url;
+    return checked(std::move(url));
   }
   const std::size_t colon = text.find(':');
   if (colon == text.npos) return wrong("it has no scheme");

@@ -27,11 +27,12 @@ struct StoreUrl {
 };
 
 struct StoreUrlError {
-  std::string
-      message;  // never holds more of the URL than its scheme: there may be a password in it
+  std::string message;  // never holds a piece of what may be a password
   std::string hint;
 };
 
+// What is certain without connecting is found here: an option that nobody knows, a port that is
+// none.
 Result<StoreUrl, StoreUrlError> parse_store_url(std::string_view text);
 
 }  // namespace oncekey::store

@@ -40,6 +40,37 @@ TEST(StoreUrl, TakesSqliteApart) {
   EXPECT_TRUE(shared->shared());
 }
 
+// What libpq or Redis would only say when it connects, and then without naming the mistake.
+TEST(StoreUrl, NamesTheOptionOrPortThatIsWrong) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"postgres://u:geheim@h/d?sslmod=require", "\"sslmod\""},
+      {"postgres://u@h/d?wait=1", "\"wait\""},
+      {"postgres://u@h/%ZZ", "%ZZ"},
+      {"postgres://u@h:99999/d", "port"},
+      {"postgres://u@h:1,i:x/d", "port"},
+      {"postgres://u@h/d?sslmode=requre", "sslmode must be"},
+      {"postgres://u:geheim@x@h/d", "percent-encode"},
+      {"postgres://u:geheim/x@h/d", "percent-encode"},
+      {"postgres://u:12/geheim@h/d", "percent-encode"},
+      {"postgres://u:geheim%ZZ@h/d", "percent-encode"},
+      {"postgres://h/d?password=x&geheim", "percent-encode"},
+      {"redis://h?wiat=1", "\"wiat\""},
+      {"redis://h:99999", "port"},
+      {"postgres://u@h/d+redis://h:x", "port"},
+      {"postgres://u@h/d+redis+cluster://h/1", "only database 0"}};
+  for (const auto& [text, part] : cases) {
+    const auto url = parse_store_url(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_NE(url.error().message.find(part), std::string::npos) << url.error().message;
+    EXPECT_EQ(url.error().message.find("geheim"), std::string::npos) << url.error().message;
+  }
+  for (const char* good :
+       {"postgres://u@h:1,i:2,j/d?sslmode=verify-full", "postgres:///d?host=/run/postgresql",
+        "postgres://u:a?b+c@h/d", "postgres://u@h:,i:5/d"}) {
+    EXPECT_TRUE(parse_store_url(good)) << good;
+  }
+}
+
 TEST(StoreUrl, RefusesWithoutShowingThePassword) {
   for (const char* text :
        {"", "data", "mysql://u:geheim@h/d", "memory:x", "rocksdb:", "rediss://:geheim@h",

@@ -135,6 +135,31 @@ TEST_F(StoreCommandTest, UnreachableServerIsReportedWithoutThePassword) {
   }
 }
 
+// It is a mistake in the configuration, so nobody has to connect to find it.
+TEST_F(StoreCommandTest, AWrongStoreUrlIsABadConfigurationForEveryCommand) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"postgres://me:hunter2@127.0.0.1:1/d?sslmod=require", "\"sslmod\""},
+      {"postgres://me@127.0.0.1:99999/d", "the port"},
+      {"redis://127.0.0.1:1?wiat=1", "\"wiat\""},
+      {"postgres://me@127.0.0.1:1/d+redis://127.0.0.1:x", "the port"}};
+  for (const auto& [url, named] : cases) {
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"check"},
+                                                    {"check", "--offline"},
+                                                    {"check", "--json"},
+                                                    {"migrate"},
+                                                    {"serve", "--to", "http://127.0.0.1:1"}}) {
+      std::vector<std::string> words = command;
+      words.insert(words.end(), {"--store", url});
+      const Ran ran = run(words);
+      EXPECT_EQ(ran.exit_code, 2) << command[0] << " " << url << "\n" << ran.output;
+      std::string said = ran.output;
+      std::erase(said, '\\');  // of JSON
+      EXPECT_NE(said.find(named), std::string::npos) << ran.output;
+      EXPECT_FALSE(ran.says("hunter2")) << ran.output;
+    }
+  }
+}
+
 // Whoever reads the URL in another way than we do must not repeat a piece of the password.
 TEST_F(StoreCommandTest, PasswordsThatAreNotEncodedAreNotPrintedInPartEither) {
   std::vector<std::string> urls{"postgres://127.0.0.1:1/d?user=u&password=x&Geheim-9",
