@@ -61,7 +61,8 @@ std::vector<StoreFinding> look_at_store(const store::StoreUrl& url) {
     store::RedisOptions options;
     options.url = url.redis;
     options.timeout_ms = std::chrono::milliseconds(patience).count();
-    const auto use = url.postgres.empty() ? store::RedisUse::store : store::RedisUse::cache;
+    const bool in_front = url.kind == store::StoreUrl::Kind::tiered;
+    const auto use = in_front ? store::RedisUse::cache : store::RedisUse::records;
     findings.push_back(finding_of(url.redis, store::redis_facts(options, use)));
   }
   if (url.shared_file) {

@@ -103,6 +103,25 @@ Fact hidden_cluster_fact(const RedisSettings& server, RedisUse use) {
           "It is a node of a cluster, which refuses to change many keys at once: " + advice};
 }
 
+std::vector<Fact> facts_of_records(const RedisSettings& server, const RedisUrl& url) {
+  return {version_fact(server),     role_fact(server),         replicas_fact(server, url),
+          append_only_fact(server), append_fsync_fact(server), maxmemory_fact(server),
+          policy_fact(server, url)};
+}
+
+std::vector<Fact> facts_of_cache(const RedisSettings& server) {
+  Fact maxmemory = maxmemory_fact(server);
+  if (maxmemory.grade == Grade::good) maxmemory.meaning = "Past it copies are dropped or not made.";
+  return {version_fact(server),
+          role_fact(server),
+          {Grade::good, "use", "cache",
+           "PostgreSQL decides: losing this server, or what is in it, costs time and never changes "
+           "an answer."},
+          std::move(maxmemory),
+          {Grade::good, "maxmemory-policy", known(server.maxmemory_policy),
+           "Any will do for a cache."}};
+}
+
 }  // namespace
 
 Result<std::vector<Fact>, std::string> redis_facts(const RedisOptions& options, RedisUse use) {
@@ -115,10 +134,8 @@ Result<std::vector<Fact>, std::string> redis_facts(const RedisOptions& options, 
   if (!servers) return "Redis: " + servers.error();
   std::vector<Fact> facts;
   for (const RedisSettings& server : *servers) {
-    std::vector<Fact> own = {version_fact(server),        role_fact(server),
-                             replicas_fact(server, *url), append_only_fact(server),
-                             append_fsync_fact(server),   maxmemory_fact(server),
-                             policy_fact(server, *url)};
+    std::vector<Fact> own =
+        use == RedisUse::cache ? facts_of_cache(server) : facts_of_records(server, *url);
     if (is_hidden_cluster(server, *url)) own.push_back(hidden_cluster_fact(server, use));
     if (url->cluster) {
       const bool is_ok = server.cluster_state == "ok";

@@ -10,13 +10,12 @@
 
 namespace oncekey::store {
 
-enum class RedisUse {
-  store,  // it decides
-  cache,  // before a store that does
-};
+// Whether it holds the records, or copies of answers in front of the store that does: what is a
+// danger to the one is nothing to the other.
+enum class RedisUse { records, cache };
 
 // Connects. The error says why it could not.
 Result<std::vector<Fact>, std::string> redis_facts(const RedisOptions& options,
-                                                   RedisUse use = RedisUse::store);
+                                                   RedisUse use = RedisUse::records);
 
 }  // namespace oncekey::store

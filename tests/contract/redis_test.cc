@@ -232,9 +232,9 @@ TEST(Redis, ANodeOfAClusterIsRefusedAsAServerAloneAndMayBeACache) {
     }
     return grade;
   };
-  EXPECT_EQ(grade_on(server.url(), RedisUse::store), Fact::Grade::error);
+  EXPECT_EQ(grade_on(server.url(), RedisUse::records), Fact::Grade::error);
   EXPECT_EQ(grade_on(server.url(), RedisUse::cache), Fact::Grade::warning);
-  EXPECT_EQ(grade_on(cluster_url, RedisUse::store), std::nullopt);
+  EXPECT_EQ(grade_on(cluster_url, RedisUse::records), std::nullopt);
 
   const auto cache = RedisCache::open(server.url(), {.deadline_ms = patient_ms});
   ASSERT_TRUE(cache.ok());
@@ -400,6 +400,19 @@ TEST(Redis, FactsSayWhatIsUnsafe) {
   EXPECT_EQ(grades["appendfsync"], Fact::Grade::warning);
   EXPECT_EQ(grades["maxmemory"], Fact::Grade::good);
   EXPECT_EQ(grades["maxmemory-policy"], Fact::Grade::error);
+}
+
+TEST(Redis, FactsOfACacheMindNoEvictionAndNoLoss) {
+  RedisServer server({.maxmemory = "50mb", .maxmemory_policy = "allkeys-lru"});
+  const auto facts = redis_facts({.url = server.url()}, RedisUse::cache);
+  ASSERT_TRUE(facts.ok());
+  bool has_policy = false;
+  for (const Fact& fact : *facts) {
+    EXPECT_EQ(fact.grade, Fact::Grade::good) << fact.name << ": " << fact.meaning;
+    EXPECT_EQ(fact.meaning.find("run again"), std::string::npos) << fact.name;
+    has_policy = has_policy || (fact.name == "maxmemory-policy" && fact.value == "allkeys-lru");
+  }
+  EXPECT_TRUE(has_policy);
 }
 
 TEST(Redis, TheFirstToNameAValueDecidesForAll) {

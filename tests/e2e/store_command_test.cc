@@ -200,6 +200,8 @@ TEST_F(StoreCommandTest, CheckLooksAtBothServersOfATieredStore) {
   const Ran ran = run({"check", "--store", url_ + "+" + redis});
   EXPECT_TRUE(ran.says("\nstore " + url_ + "\n")) << ran.output;
   EXPECT_TRUE(ran.says("\nstore " + redis + "\n")) << ran.output;
+  EXPECT_TRUE(ran.says("good     use: cache")) << ran.output;
+  EXPECT_FALSE(ran.says("run again")) << "PostgreSQL has the records: " << ran.output;
 }
 
 }  // namespace
