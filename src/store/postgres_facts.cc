@@ -42,9 +42,16 @@ Failed add_schema(PostgresConnection& connection, const std::string& url, Deadli
     return state.error().kind == PostgresError::Kind::lost ? Failed(state.error()) : Failed();
   }
   absent = state->kind == SchemaState::Kind::absent;
-  const std::string problem = explain(*state, url);
-  facts.push_back({grade_of(state->kind), "schema version", std::to_string(state->applied),
-                   problem.empty() ? "It is what this build expects." : problem + "."});
+  std::string meaning = explain(*state, url);
+  // A full stop behind a command would be copied with it, as a part of the database's name.
+  const bool ends_in_command = absent || state->kind == SchemaState::Kind::older;
+  if (meaning.empty()) {
+    meaning = "It is what this build expects.";
+  } else if (!ends_in_command) {
+    meaning += ".";
+  }
+  facts.push_back(
+      {grade_of(state->kind), "schema version", std::to_string(state->applied), meaning});
   return {};
 }
 

@@ -89,7 +89,7 @@ TEST_F(StoreCommandTest, CheckFailsWithoutSchemaAndSaysWhatToRun) {
   EXPECT_EQ(ran.exit_code, 1) << ran.output;
   EXPECT_TRUE(ran.says("good     privileges: can create the schema")) << ran.output;
   EXPECT_TRUE(ran.says("error    schema version: 0")) << ran.output;
-  EXPECT_TRUE(ran.says("run: oncekey migrate --store ")) << ran.output;
+  EXPECT_TRUE(ran.says("run: oncekey migrate --store " + url_ + "\n")) << ran.output;
   EXPECT_EQ(run({"check", "--store", url_, "--offline"}).exit_code, 0);
 }
 
