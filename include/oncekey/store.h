@@ -196,6 +196,7 @@ struct EngineStats {
   // Row versions that are of no use any more and whose room is not used again yet, where the
   // server has such.
   std::optional<std::uint64_t> dead_rows;
+  bool counted = true;  // false: the store did not answer; the records are those of the last time
 };
 
 struct EngineCounts {

@@ -47,16 +47,20 @@ Reply status(gateway::Service& service, TimestampMs started_at) {
   json.member("draining", service.draining());
   json.key("store");
   write_store(json, store);
-  json.key("records");
-  json.begin_object();
-  json.member("in_progress", store.records.in_progress);
-  json.member("failed_retryable", store.records.failed_retryable);
-  json.member("unknown", store.records.unknown);
-  json.member("settled_estimate", store.records.settled_estimate);
-  json.end_object();
+  std::optional<std::uint64_t> unknown;
+  if (store.records) {
+    unknown = store.records->unknown;
+    json.key("records");
+    json.begin_object();
+    json.member("in_progress", store.records->in_progress);
+    json.member("failed_retryable", store.records->failed_retryable);
+    json.member("unknown", *unknown);
+    json.member("settled_estimate", store.records->settled_estimate);
+    json.end_object();
+  }
   json.key("unknown");
   json.begin_object();
-  write_unknown_outcomes(json, service.background(), store.records.unknown);
+  write_unknown_outcomes(json, service.background(), unknown);
   if (store.operator_queue) json.member("for_operator", *store.operator_queue);
   json.end_object();
   json.key("paused");

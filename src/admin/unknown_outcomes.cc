@@ -19,7 +19,7 @@ void write_unknown_outcomes(JsonWriter& json, store::Committer& committer,
   const RouteOf no_route = [](const Record&) { return nullptr; };
   const auto found = find_keys(committer, filter, examined_max, std::nullopt, no_route);
   if (!found) {
-    json.member("count", count.value_or(0));
+    if (count) json.member("count", *count);
     json.member("all_examined", false);
     return;
   }

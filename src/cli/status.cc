@@ -37,6 +37,8 @@ void add_store(Sheet& sheet, JsonElement store) {
   sheet.add("store down", field(store, "down"), Tone::bad);
 }
 
+constexpr const char* not_known = "not known";
+
 void add_records(Sheet& sheet, JsonElement records) {
   sheet.add("in progress", field(records, "in_progress"));
   sheet.add("retryable", field(records, "failed_retryable"));
@@ -46,6 +48,7 @@ void add_records(Sheet& sheet, JsonElement records) {
 
 // `counted`: by the store itself; otherwise only the first were looked at.
 void add_unknown(Sheet& sheet, JsonElement unknown, bool counted) {
+  if (!has_field(unknown, "count")) return sheet.add("unknown", not_known, Tone::doubtful);
   const bool any = number_field(unknown, "count") > 0;
   std::string text = field(unknown, "count");
   const bool all_seen = field(unknown, "all_examined") != "false";
@@ -79,7 +82,11 @@ void print_status(JsonElement status, AdminPort& port) {
   JsonElement part;
   if (status["store"].get(part) == simdjson::SUCCESS) add_store(sheet, part);
   if (status["outbox"].get(part) == simdjson::SUCCESS) add_outbox(sheet, part);
-  if (status["records"].get(part) == simdjson::SUCCESS) add_records(sheet, part);
+  if (status["records"].get(part) == simdjson::SUCCESS) {
+    add_records(sheet, part);
+  } else if (has_field(status, "store")) {  // a worker counts none
+    sheet.add("in progress", not_known, Tone::doubtful);
+  }
   if (status["unknown"].get(part) == simdjson::SUCCESS)
     add_unknown(sheet, part, has_field(status, "records"));
   for (const JsonElement pause : list_field(status, "paused")) {

@@ -42,7 +42,7 @@ DurationMs batch_timeout_ms(const Config& config);
 // How the store is, for operators.
 struct StoreStatus {
   EngineInfo engine;
-  EngineStats records;                              // zeros while the store is down
+  std::optional<EngineStats> records;               // none: they could not be counted
   std::optional<store::Breaker::Snapshot> breaker;  // none: an embedded store
   std::optional<std::uint64_t> operator_queue;      // none: nothing is reconciled here
 };

@@ -31,6 +31,7 @@ StoreStatus Service::store_status() const {
   StoreStatus status;
   status.engine = engine_info();
   if (store_down().empty()) status.records = store_.lanes[0]->stats();
+  if (status.records && !status.records->counted) status.records.reset();
   if (breaker_) status.breaker = breaker_->snapshot();
   if (reconciler_) status.operator_queue = reconciler_->operator_queue();
   return status;

@@ -139,6 +139,7 @@ EngineStats PostgresEngine::stats() const {
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
   static const std::string sql = stats_sql();
+  last_stats_.counted = false;
   if (auto connection = stats_session_.ready(deadline)) {
     auto rows = (*connection)->call("oncekey_stats", sql, {}, deadline);
     if (rows) {
@@ -150,6 +151,7 @@ EngineStats PostgresEngine::stats() const {
       const bool estimated = count(3) >= counted_max && count(5) > count(3);
       last_stats_.settled_estimate = (estimated ? count(5) : ordinary) + count(4);
       last_stats_.dead_rows = count(6);
+      last_stats_.counted = true;
     } else {
       stats_session_.drop();
     }

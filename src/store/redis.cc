@@ -282,6 +282,7 @@ EngineStats RedisEngine::stats() const {
     const bool is_complete = commands[i].is_good() && commands.size() > counted.size();
     if (!is_complete) {
       last_stats_.statements = statements_;
+      last_stats_.counted = false;
       return last_stats_;
     }
     if (i >= counted.size()) {

@@ -161,6 +161,7 @@ EngineStats SqliteEngine::stats() const {
     stats.settled_estimate = counts.settled_estimate;
   } catch (const DatabaseError&) {
     // Another process is in the way; the next question will be answered.
+    stats.counted = false;
   }
   return stats;
 }

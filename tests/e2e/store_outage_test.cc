@@ -2,6 +2,7 @@
 // back within seconds of it (SPEC D7).
 #include "boundary/answer.h"
 #include "e2e/shared_store.h"
+#include "support/command_run.h"
 
 namespace oncekey::test {
 namespace {
@@ -75,6 +76,32 @@ TEST_P(StoreOutage, StoreThatIsDownIsRefusedAndComesBackWithTraffic) {
   expect_back();
   EXPECT_EQ(post("before-the-outage").body, before.body);
   EXPECT_EQ(arrivals("before-the-outage"), 1u);
+}
+
+TEST_P(StoreOutage, StatusDoesNotTakeRecordsThatCannotBeCountedForNone) {
+  FragileStore store(GetParam());
+  serve_on(store);
+  const auto status = [&](const std::string& format) {
+    std::vector<std::string> words{"status", "--admin",
+                                   "http://127.0.0.1:" + std::to_string(gateway_->admin_port())};
+    if (!format.empty()) words.push_back(format);
+    const CommandRun run = run_command(words);
+    EXPECT_EQ(run.exit_code, 0) << run.all();
+    return run.out;
+  };
+  EXPECT_EQ(json_at(status("--json"), "/records/in_progress"), "0");
+  EXPECT_EQ(json_at(status("--json"), "/unknown/count"), "0");
+  EXPECT_EQ(status("").find("not known"), std::string::npos) << status("");
+  store.stop();
+  const std::string unanswered = status("--json");  // it is not known to be down yet
+  EXPECT_FALSE(json_at(unanswered, "/records")) << unanswered;
+  EXPECT_FALSE(json_at(unanswered, "/unknown/count")) << unanswered;
+  for (int i = 0; i < 4; ++i) expect_refused(key_a, answer_limit);
+  expect_down();
+  const std::string down = status("--json");
+  EXPECT_FALSE(json_at(down, "/records")) << down;
+  EXPECT_FALSE(json_at(down, "/unknown/count")) << down;
+  EXPECT_NE(status("").find("not known"), std::string::npos) << status("");
 }
 
 TEST_P(StoreOutage, FrozenStoreIsRefusedInBoundedTimeAndThenAtOnce) {
