@@ -55,9 +55,24 @@ Result<StoreUrl, StoreUrlError> parse_sqlite(std::string_view text) {
   return url;
 }
 
+// "+memory:" behind the host or database: libpq would take it for a part of the name.
+bool names_another_store(std::string_view postgres) {
+  const std::size_t last_at = postgres.rfind('@');  // before it there may be a password
+  std::size_t plus = postgres.find('+', last_at == postgres.npos ? 0 : last_at);
+  for (; plus != postgres.npos; plus = postgres.find('+', plus + 1)) {
+    const std::size_t end = postgres.find_first_not_of("abcdefghijklmnopqrstuvwxyz", plus + 1);
+    if (end != postgres.npos && end > plus + 1 && postgres[end] == ':') return true;
+  }
+  return false;
+}
+
 // The servers' own parts, each as what connects to it reads it.
 std::optional<StoreUrlError> server_problem(const StoreUrl& url) {
   if (!url.postgres.empty()) {
+    if (names_another_store(url.postgres)) {
+      return StoreUrlError{"behind the + there can only be redis:// or redis+cluster://",
+                           "\"postgres://HOST/DB+redis://HOST\""};
+    }
     const auto postgres = read_postgres_url(url.postgres);
     if (!postgres) return StoreUrlError{"PostgreSQL: " + postgres.error(), ""};
   }

@@ -71,6 +71,19 @@ TEST(StoreUrl, NamesTheOptionOrPortThatIsWrong) {
   }
 }
 
+TEST(StoreUrl, OnlyRedisCanStandBehindThePlus) {
+  for (const char* text :
+       {"postgres://a@h/d+memory:", "postgres://a@h+memory:", "postgres://a@h/d+rocksdb:./x",
+        "postgres://a@h/d+postgres://h/e", "postgres://a@h/d+redis:h",
+        "postgres://a@h/d?sslmode=require+sqlite:x"}) {
+    const auto url = parse_store_url(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_NE(url.error().message.find("redis+cluster://"), std::string::npos) << text;
+  }
+  EXPECT_TRUE(parse_store_url("postgres://a@h/d+e")) << "a database may have such a name";
+  EXPECT_TRUE(parse_store_url("postgres://a:x+y:z@h/d"));
+}
+
 TEST(StoreUrl, RefusesWithoutShowingThePassword) {
   for (const char* text :
        {"", "data", "mysql://u:geheim@h/d", "memory:x", "rocksdb:", "rediss://:geheim@h",
