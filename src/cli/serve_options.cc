@@ -25,7 +25,8 @@ constexpr Flag flags[] = {
     {"--listen", "listen", "HOST:PORT", "where clients connect [127.0.0.1:8080]"},
     {"--admin", "admin", "HOST:PORT", "health, metrics, look-up [127.0.0.1:8081]"},
     {"--store", "store", "STORE",
-     "rocksdb:PATH, sqlite:PATH, postgres://…, redis://…, memory: [rocksdb:./oncekey-data]"},
+     "rocksdb:PATH, sqlite:PATH, postgres://… (or postgresql://), redis://…, redis+cluster://…, "
+     "postgres://…+redis://…, memory: [rocksdb:./oncekey-data]"},
     {"--log-level", "log.level", "LEVEL", "debug, info, warn, error or off [info]"},
     {"--log-format", "log.format", "FORMAT", "json or text [json]"},
     {"--threads", "threads", "N",

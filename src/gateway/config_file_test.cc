@@ -229,8 +229,9 @@ INSTANTIATE_TEST_SUITE_P(
             "f.toml:1:9: store: the store's folder is missing\n  hint: \"rocksdb:./oncekey-data\""},
         Wrong{"store = \"disk\"",
               "f.toml:1:9: store: it has no scheme\n  hint: "
-              "\"rocksdb:PATH\", \"sqlite:PATH\", \"memory:\", \"postgres://HOST/DB\", "
-              "\"redis://HOST\" or "
+              "\"rocksdb:PATH\", \"sqlite:PATH\", \"memory:\", \"postgres://HOST/DB\" (or "
+              "postgresql://), "
+              "\"redis://HOST\", \"redis+cluster://HOST,HOST\" or "
               "\"postgres://HOST/DB+redis://HOST\""},
         Wrong{"policy_url = \"x\"",
               "f.toml:1:14: policy_url: \"x\" is not a path or URL without fragment\n  hint: "

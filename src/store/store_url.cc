@@ -9,8 +9,8 @@ namespace oncekey::store {
 namespace {
 
 constexpr std::string_view examples =
-    "\"rocksdb:PATH\", \"sqlite:PATH\", \"memory:\", \"postgres://HOST/DB\", \"redis://HOST\" or "
-    "\"postgres://HOST/DB+redis://HOST\"";
+    "\"rocksdb:PATH\", \"sqlite:PATH\", \"memory:\", \"postgres://HOST/DB\" (or postgresql://), "
+    "\"redis://HOST\", \"redis+cluster://HOST,HOST\" or \"postgres://HOST/DB+redis://HOST\"";
 
 bool is_postgres(std::string_view url) {
   return url.starts_with("postgres://") || url.starts_with("postgresql://");
