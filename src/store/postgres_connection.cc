@@ -170,7 +170,7 @@ std::optional<PostgresError> PostgresConnection::finish_connecting(Deadline dead
     if (status == PGRES_POLLING_FAILED) return lost("cannot connect");
     const short events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     if (!wait_for(PQsocket(raw), events, deadline)) {
-      // What libpq has to say then ends before the reason.
+      // libpq itself only says that it failed, and not yet why.
       return PostgresError{
           PostgresError::Kind::lost, "",
           "no answer from " + std::string(PQhost(raw)) + ":" + PQport(raw) + " while connecting"};

@@ -131,6 +131,12 @@ MigrationReport report_from(int version) {
   return report;
 }
 
+Result<std::unique_ptr<PostgresConnection>, PostgresError> connect_soon(
+    const std::string& url, Deadline deadline, std::chrono::milliseconds patience) {
+  return PostgresConnection::connect(
+      url, std::min(deadline, std::chrono::steady_clock::now() + patience));
+}
+
 }  // namespace
 
 Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection, Deadline deadline) {
@@ -197,8 +203,9 @@ std::string explain(const SchemaState& state, const std::string& url) {
   return "";
 }
 
-Result<MigrationReport, PostgresError> migrate(const std::string& url, Deadline deadline) {
-  auto connected = PostgresConnection::connect(url, deadline);
+Result<MigrationReport, PostgresError> migrate(const std::string& url, Deadline deadline,
+                                               std::chrono::milliseconds connect_patience) {
+  auto connected = connect_soon(url, deadline, connect_patience);
   if (!connected) return connected.error();
   PostgresConnection& connection = **connected;
   if (auto failed = begin(connection, deadline)) return *failed;
@@ -217,8 +224,9 @@ Result<MigrationReport, PostgresError> migrate(const std::string& url, Deadline 
   return report;
 }
 
-Result<MigrationReport, PostgresError> plan_migration(const std::string& url, Deadline deadline) {
-  auto connected = PostgresConnection::connect(url, deadline);
+Result<MigrationReport, PostgresError> plan_migration(const std::string& url, Deadline deadline,
+                                                      std::chrono::milliseconds connect_patience) {
+  auto connected = connect_soon(url, deadline, connect_patience);
   if (!connected) return connected.error();
   auto state = schema_state(**connected, deadline);
   if (!state) return state.error();

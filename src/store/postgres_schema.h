@@ -4,6 +4,7 @@
 // forward, and a file that was released never changes: databases remember its checksum.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -42,15 +43,20 @@ struct MigrationReport {
   std::vector<std::string> applied;  // names, in order; empty: there was nothing to do
 };
 
+// A server that does not answer by then is not there; a migration itself may take longer.
+inline constexpr std::chrono::milliseconds migration_connect_patience{10'000};
+
 // Brings the database to this build's version, all of it in one transaction. Safe when several
 // nodes do it at once: one migrates, the others wait for it and find nothing to do. Refuses a newer
 // or altered schema. The error's message is a sentence for operators and holds no password.
-Result<MigrationReport, PostgresError> migrate(const std::string& url,
-                                               PostgresConnection::Deadline deadline);
+Result<MigrationReport, PostgresError> migrate(
+    const std::string& url, PostgresConnection::Deadline deadline,
+    std::chrono::milliseconds connect_patience = migration_connect_patience);
 
 // What migrate() would do; changes nothing.
-Result<MigrationReport, PostgresError> plan_migration(const std::string& url,
-                                                      PostgresConnection::Deadline deadline);
+Result<MigrationReport, PostgresError> plan_migration(
+    const std::string& url, PostgresConnection::Deadline deadline,
+    std::chrono::milliseconds connect_patience = migration_connect_patience);
 
 // Sixteen digits that name the schema of this build: tests keep a prepared database for each.
 std::string schema_checksum();

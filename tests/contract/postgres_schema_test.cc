@@ -7,6 +7,7 @@
 
 #include "store/sql/migrations.h"
 #include "support/shared_servers.h"
+#include "support/socket.h"
 
 namespace oncekey::store {
 namespace {
@@ -53,6 +54,21 @@ TEST_F(PostgresSchemaTest, EmptyDatabaseGetsEveryMigrationAndASecondRunDoesNothi
   const std::string before = client.query(stamps);
   EXPECT_TRUE(migrate_or_fail().applied.empty());
   EXPECT_EQ(client.query(stamps), before);
+}
+
+TEST_F(PostgresSchemaTest, AServerThatDoesNotAnswerIsNotWaitedForAsLongAsAMigration) {
+  std::uint16_t port = 0;
+  const test::Socket mute = test::listen_loopback(port);  // accepts, and says nothing
+  const std::string url = "postgres://me@127.0.0.1:" + std::to_string(port) + "/shop";
+  for (const auto& attempt : {&migrate, &plan_migration}) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto report =
+        attempt(url, start + std::chrono::minutes(5), std::chrono::milliseconds(100));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().message.find("while connecting"), std::string::npos)
+        << report.error().message;
+  }
 }
 
 TEST_F(PostgresSchemaTest, EightAtOnceMigrateItOnce) {
