@@ -7,6 +7,7 @@
 
 #include "contract/contract.h"
 #include "contract/sql_session.h"
+#include "support/documented_grants.h"
 #include "support/waiting.h"
 
 namespace oncekey::store {
@@ -181,10 +182,7 @@ class SqlPrivilegesTest : public SqlTransactionsTest {
 
   // What the documentation says to grant.
   void grant() {
-    first_.query(
-        "GRANT USAGE ON SCHEMA oncekey TO sql_app;"
-        "GRANT EXECUTE ON FUNCTION oncekey.reserve, oncekey.complete, oncekey.fail,"
-        " oncekey.mark_unknown, oncekey.heartbeat, oncekey.advance, oncekey.lookup TO sql_app");
+    first_.query(test::documented_grants("**An application** needs", "app", "sql_app"));
   }
   std::string sqlstate_of(SqlSession& session, const std::string& sql) {
     try {
@@ -210,6 +208,12 @@ TEST_F(SqlPrivilegesTest, RoleWithTheGrantsCallsTheFunctionsAndNothingElse) {
   EXPECT_EQ(application.reserve("k")["decision"], "replay");
   EXPECT_TRUE(application.fail("f", application.reserve("f")["fence"]));
   EXPECT_TRUE(application.mark_unknown("u", application.reserve("u")["fence"]));
+  for (const char* sql :
+       {"SELECT * FROM oncekey.timeline('s', 'u')", "SELECT oncekey.consume_once('c', 'm')",
+        "SELECT oncekey.forget_consumed('1 day')", "SELECT oncekey.enqueue('d', 'x')",
+        "SELECT * FROM oncekey.stalled('w')"}) {
+    EXPECT_EQ(sqlstate_of(application, sql), "") << sql;
+  }
   for (const char* sql : {"SELECT * FROM oncekey.settings", "SELECT * FROM oncekey.records",
                           "DELETE FROM oncekey.records", "SELECT * FROM oncekey.migrations",
                           "SELECT oncekey.reap_batch(1)", "SELECT * FROM oncekey.sweep_batch(1)",

@@ -103,8 +103,9 @@ class WorkerFixture : public testing::TestWithParam<OutboxKind> {
     words.insert(words.end(), environment.begin(), environment.end());
     for (const std::string& word :
          {oncekey_binary(), std::string("worker"), std::string("--config"),
-          folder_.write("oncekey.toml", toml), std::string("--database"), service_.url(),
-          std::string("--admin"), std::string("127.0.0.1:0")}) {
+          folder_.write("oncekey.toml", toml), std::string("--database"),
+          worker_url.empty() ? service_.url() : worker_url, std::string("--admin"),
+          std::string("127.0.0.1:0")}) {
       words.push_back(word);
     }
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -130,6 +131,7 @@ class WorkerFixture : public testing::TestWithParam<OutboxKind> {
   ScriptedUpstream receiver_;
   std::string worker_settings = "lease = \"1s\"\npoll = \"100ms\"\n";
   std::string sink_settings;
+  std::string worker_url;  // "": as the service connects
 };
 
 }  // namespace oncekey::test

@@ -4,6 +4,7 @@
 
 #include "e2e/worker_fixture.h"
 #include "oncekey/derived_key.h"
+#include "support/documented_grants.h"
 #include "support/provider_process.h"
 
 namespace oncekey::test {
@@ -110,6 +111,31 @@ TEST_P(RolesOfAWorker, RecordsPastTheirRetentionAreRemoved) {
   EXPECT_EQ(find("running")->state, State::in_progress);
 }
 
+class DocumentedRoleOfAWorker : public RolesOfAWorker {};  // SQLite has no roles
+
+TEST_P(DocumentedRoleOfAWorker, IsEnoughForAllItDoes) {
+  worker_url = service_.url();
+  const std::string database = worker_url.substr(worker_url.rfind('/') + 1);
+  worker_url.replace(worker_url.find("//oncekey@") + 2, 7, "documented_worker");
+  PostgresClient(shared_postgres().admin_url(database))
+      .execute(
+          "DO $$ BEGIN CREATE ROLE documented_worker LOGIN; EXCEPTION WHEN duplicate_object OR"
+          " unique_violation THEN NULL; END $$;" +
+          documented_grants("### Privileges of the worker", "worker", "documented_worker"));
+  EXPECT_EQ(provider_.post(charge("charged")).status, 201);
+  reserve("charged", 1);
+  reserve("never charged", 1, 1);  // swept, found not to be there, and then reaped
+  configure_probe();
+  enqueue("a message");
+  auto process = worker();
+  EXPECT_TRUE(becomes("charged", State::completed)) << process->output();
+  EXPECT_TRUE(eventually([&] { return !find("never charged"); })) << process->output();
+  EXPECT_TRUE(all_is_delivered()) << process->output();
+  EXPECT_EQ(process->output().find("permission denied"), std::string::npos) << process->output();
+}
+
+INSTANTIATE_TEST_SUITE_P(Databases, DocumentedRoleOfAWorker, testing::Values(OutboxKind::postgres),
+                         [](const auto& kind) { return name_of(kind.param); });
 INSTANTIATE_TEST_SUITE_P(Databases, RolesOfAWorker,
                          testing::Values(OutboxKind::sqlite, OutboxKind::postgres),
                          [](const auto& kind) { return name_of(kind.param); });
