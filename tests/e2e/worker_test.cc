@@ -257,6 +257,20 @@ TEST(WorkerOutage, DeliversAgainWhenItsDatabaseIsBack) {
   EXPECT_EQ(process.wait(), 0) << process.output();
 }
 
+TEST(WorkerCommand, DeliversTheOutboxOfAStoreWithRedisInFront) {
+  const std::string store = fresh_store(StoreKind::tiered);
+  PostgresClient(store.substr(0, store.find('+')))
+      .execute("SELECT oncekey.enqueue('provider', '{}', 'message')");
+  ScriptedUpstream receiver;
+  TemporaryFolder folder;
+  const std::string file = folder.write(
+      "oncekey.toml", "store = \"" + store + "\"\n[[sink]]\nname = \"provider\"\nurl = \"" +
+                          receiver.url() + "\"\n");
+  Process process({oncekey_binary(), "worker", "--config", file, "--once"});
+  EXPECT_EQ(process.wait(), 0) << process.output();
+  EXPECT_EQ(receiver.audit().of_key("message").size(), 1u) << process.output();
+}
+
 TEST(WorkerCommand, MistakesAreSaidBeforeAnythingIsDone) {
   const auto output_of = [](const std::vector<std::string>& arguments, int code) {
     std::vector<std::string> words = {oncekey_binary(), "worker"};
