@@ -194,6 +194,21 @@ TEST_F(StoreCommandTest, PasswordsThatAreNotEncodedAreNotPrintedInPartEither) {
   EXPECT_FALSE(run({"serve", "--to", urls.front()}).says("Geheim"));
 }
 
+TEST_F(StoreCommandTest, AGatewayThatRunsDoesNotLogThePasswordEither) {
+  run({"migrate", "--store", url_});
+  std::string url = url_;  // the server trusts whoever connects
+  url.insert(url.find('@'), ":Sup3r?Geheim-9");
+  Process gateway({oncekey_binary(), "serve", "--to", "http://127.0.0.1:1", "--listen",
+                   "127.0.0.1:0", "--admin", "127.0.0.1:0", "--store", url});
+  const auto line = gateway.wait_for_line(
+      [](const std::string& text) { return json_text(text, "/event") == "listening"; });
+  ASSERT_TRUE(line) << gateway.output();
+  EXPECT_NE(json_text(*line, "/store").find("oncekey:***@"), std::string::npos) << *line;
+  gateway.signal(SIGTERM);
+  EXPECT_EQ(gateway.wait(), 0) << gateway.output();
+  EXPECT_EQ(gateway.output().find("Geheim"), std::string::npos) << gateway.output();
+}
+
 TEST_F(StoreCommandTest, CheckLooksAtBothServersOfATieredStore) {
   run({"migrate", "--store", url_});
   const std::string redis = shared_redis().fresh_database();
