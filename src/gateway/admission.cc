@@ -101,8 +101,8 @@ void Admission::settle(const ReserveOutcome& outcome) {
   const bool is_new = execute && execute->attempt == 1;
   // Without the store it runs all the same, and may do so as often as new keys may come.
   const auto* unavailable = std::get_if<Unavailable>(&outcome);
-  const bool runs = !settled_ && unavailable && !unavailable->in_use && route_.fail_open &&
-                    may_execute_unprotected();
+  const bool runs = !settled_ && unavailable && !unavailable->in_use &&
+                    !unavailable->store_serves && route_.fail_open && may_execute_unprotected();
   settled_ = true;
   if (is_new && live_.max > 0) {
     if (holds_live_) {

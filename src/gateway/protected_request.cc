@@ -288,8 +288,9 @@ http::Task<void> ProtectedRequest::reserve() {
       const Unavailable& why = std::get<Unavailable>(outcome);
       error_ = why.reason;
       context_.metrics.store_error();
-      // Never for a key that is known to be in use.
-      const bool in_use = why.in_use || seen_in_flight || old || context_.held_keys.has(id_);
+      // Never for a key that is known to be in use, nor while the store is there for others.
+      const bool in_use =
+          why.in_use || why.store_serves || seen_in_flight || old || context_.held_keys.has(id_);
       if (route_.fail_open && !in_use && admission.may_execute_unprotected()) {
         co_await fail_open();
       } else {
