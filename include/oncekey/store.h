@@ -40,6 +40,8 @@ struct Unavailable {
   bool in_use = false;
   // The store serves others: only this record cannot be read, or is held by somebody.
   bool store_serves = false;
+  // The store answered, and would not write: it is full, or lacks replicas.
+  bool refused = false;
 };
 
 // --- reserve -------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ const Unavailable no_time_left{.reason = "PostgreSQL: others' rows took all of t
 
 Unavailable unavailable(const PostgresError& error) {
   if (waited_for_a_lock(error)) return about_record(reason_of(error));
-  return {reason_of(error)};
+  return {.reason = reason_of(error), .refused = error.kind != PostgresError::Kind::lost};
 }
 
 // A row of postgres_look.sql.

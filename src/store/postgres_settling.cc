@@ -120,7 +120,9 @@ void PostgresEngine::settle_together(const std::vector<Operation*>& operations, 
   if (!done) {
     const bool due_to_one = may_be_due_to_one(done.error());
     for (Operation* const operation : operations)
-      refuse(*operation, {.reason = reason_of(done.error()), .store_serves = due_to_one});
+      refuse(*operation, {.reason = reason_of(done.error()),
+                          .store_serves = due_to_one,
+                          .refused = done.error().kind != PostgresError::Kind::lost});
     return;
   }
   if (done->rows() > 0) ++commits_;

@@ -3,6 +3,7 @@
 #include "boundary/decide.h"
 #include "boundary/execution.h"
 #include "store/record_codec.h"
+#include "store/redis_error.h"
 #include "store/redis_hold.h"
 #include "store/redis_record.h"
 
@@ -44,12 +45,13 @@ Unavailable unavailable(std::string_view error) {
   std::string reason = "Redis: ";
   reason += error;
   if (is_about_record(error)) return about_record(std::move(reason));
-  return {std::move(reason)};
+  return {.reason = std::move(reason), .refused = !is_passing(redis_error_code(error))};
 }
 
 Unavailable unavailable(const RedisCommand& answered) {
   Unavailable why = unavailable(answered.trouble);
-  if (answered.slot_is_moving) why.store_serves = true;
+  why.store_serves = why.store_serves || answered.slot_is_moving;
+  why.refused = why.refused && answered.reply;
   return why;
 }
 
@@ -231,7 +233,7 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Reserve& res
 void RedisEngine::Request::taken(const RedisCommand& answered, Reserve& reserve,
                                  std::uint32_t attempt, TimestampMs locked_until) {
   if (!is_replicated(answered)) {
-    reserve.outcome = Unavailable{not_replicated(answered)};
+    reserve.outcome = not_replicated(answered);
     // It was done, so it can be taken back at once: nothing can come later, unless it was sent
     // before.
     leave_in_doubt(answered.in_doubt ? answered.last_moment : 0);
@@ -254,7 +256,7 @@ void RedisEngine::Request::not_taken(const RedisCommand& answered, Reserve& rese
     reserve.outcome = about_record(not_understood);
   } else if (std::holds_alternative<Replay>(decision.outcome) && !what_it_found_is(answered)) {
     // A failover could take back what the client would have seen.
-    reserve.outcome = Unavailable{.reason = not_replicated(answered), .in_use = true};
+    reserve.outcome = not_replicated(answered, true);
   } else {
     reserve.outcome = std::move(decision.outcome);
   }
@@ -283,7 +285,7 @@ void RedisEngine::Request::understand_change(const RedisCommand& answered, Redis
   } else {
     const bool settled_before = std::holds_alternative<Settled>(decision.outcome);
     operation.outcome = settled_before && !what_it_found_is(answered)
-                            ? SettleOutcome(Unavailable{not_replicated(answered)})
+                            ? SettleOutcome(not_replicated(answered))
                             : std::move(decision.outcome);
   }
 }
@@ -291,7 +293,7 @@ void RedisEngine::Request::understand_change(const RedisCommand& answered, Redis
 SettleOutcome RedisEngine::Request::if_replicated(const RedisCommand& answered,
                                                   SettleOutcome outcome) const {
   if (std::holds_alternative<Settled>(outcome) && !is_replicated(answered)) {
-    return Unavailable{not_replicated(answered)};
+    return not_replicated(answered);
   }
   return outcome;
 }
@@ -325,7 +327,7 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Get& get) {
     return;
   }
   if (found->record && found->record->state == State::completed && !what_it_found_is(answered)) {
-    get.outcome = Unavailable{not_replicated(answered)};  // as for a replay
+    get.outcome = not_replicated(answered);  // as for a replay
     return;
   }
   if (found->record && is_gone(*found->record, found->now)) found->record.reset();
@@ -349,7 +351,7 @@ void RedisEngine::Request::understand(const RedisCommand& answered, Evict& evict
   if (decision.remove != was_changed(reply)) {
     evict.outcome = about_record(not_understood);
   } else if (decision.remove && !is_replicated(answered)) {
-    evict.outcome = Unavailable{not_replicated(answered)};
+    evict.outcome = not_replicated(answered);
   } else {
     evict.outcome = std::move(decision.outcome);
   }
@@ -365,10 +367,12 @@ bool RedisEngine::Request::what_it_found_is(const RedisCommand& answered) const 
   return !asked || (is_replicated(answered) && answered.found_counts);
 }
 
-std::string RedisEngine::Request::not_replicated(const RedisCommand& answered) const {
-  return "Redis: only " + std::to_string(std::max(0, answered.replicas)) + " of " +
-         std::to_string(engine_.router_.url().wait_replicas) +
-         " replicas had it in time (wait, wait_timeout)";
+Unavailable RedisEngine::Request::not_replicated(const RedisCommand& answered, bool in_use) const {
+  return {.reason = "Redis: only " + std::to_string(std::max(0, answered.replicas)) + " of " +
+                    std::to_string(engine_.router_.url().wait_replicas) +
+                    " replicas had it in time (wait, wait_timeout)",
+          .in_use = in_use,
+          .refused = true};
 }
 
 }  // namespace oncekey::store

@@ -54,7 +54,7 @@ class RedisEngine::Request {
   void ask_verdict(RedisCommand& command, const Verdict& verdict) const;
   bool is_replicated(const RedisCommand& answered) const;     // what it wrote
   bool what_it_found_is(const RedisCommand& answered) const;  // and did not write
-  std::string not_replicated(const RedisCommand& answered) const;
+  Unavailable not_replicated(const RedisCommand& answered, bool in_use = false) const;
 
   RedisEngine& engine_;
   Operation& operation_;

@@ -6,7 +6,7 @@ namespace oncekey::store {
 namespace {
 
 // Of one operation: done, or the reason why the store refused it. Neither: it had nothing to write,
-// or its own record stood in the way.
+// its own record stood in the way, or the store did not answer, which is the breaker's business.
 struct Written {
   bool done = false;
   const std::string* refusal = nullptr;
@@ -15,7 +15,7 @@ struct Written {
 template <class Done, class Outcome>
 Written written(const Outcome& outcome) {
   const auto* why = std::get_if<Unavailable>(&outcome);
-  const bool refused = why != nullptr && !why->store_serves;
+  const bool refused = why != nullptr && why->refused && !why->store_serves;
   return {std::holds_alternative<Done>(outcome), refused ? &why->reason : nullptr};
 }
 

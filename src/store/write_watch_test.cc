@@ -19,6 +19,7 @@ class WriteWatchTest : public ::testing::Test {
     reserve.outcome = std::move(outcome);
     return reserve;
   }
+  static Unavailable full() { return {.reason = "full", .refused = true}; }
   static Operation settled() {
     Settle settle;
     settle.outcome = Settled{};
@@ -30,7 +31,7 @@ class WriteWatchTest : public ::testing::Test {
     return get;
   }
   void refuse_three_times() {
-    for (int i = 0; i < 3; ++i) see({reserved(Unavailable{"full"})});
+    for (int i = 0; i < 3; ++i) see({reserved(full())});
   }
 
   SteadyMs now_ = 1'000;
@@ -39,27 +40,27 @@ class WriteWatchTest : public ::testing::Test {
 };
 
 TEST_F(WriteWatchTest, RefusesAfterThreeBatchesOfWhichNothingWasWritten) {
-  see({reserved(Unavailable{"full"})});
-  see({reserved(Unavailable{"full"}), reserved(Replay{})});
+  see({reserved(full())});
+  see({reserved(full()), reserved(Replay{})});
   EXPECT_EQ(watch_.refusal(now_), "");
-  see({reserved(Unavailable{"full"})});
+  see({reserved(full())});
   EXPECT_EQ(watch_.refusal(now_), "full");
-  see({reserved(Unavailable{"full"})});
+  see({reserved(full())});
   EXPECT_EQ(told_, std::vector<std::string>{"full"}) << "told once";
 }
 
 TEST_F(WriteWatchTest, ReadingAndRepeatingAnswersChangeNothing) {
-  see({reserved(Unavailable{"full"})});
-  see({reserved(Unavailable{"full"})});
+  see({reserved(full())});
+  see({reserved(full())});
   see({reserved(Replay{}), found()});
-  see({reserved(Unavailable{"full"})});
+  see({reserved(full())});
   see({found()});
   EXPECT_EQ(watch_.refusal(now_), "full");
 }
 
 TEST_F(WriteWatchTest, OneWriteThatIsDoneEndsIt) {
   refuse_three_times();
-  see({reserved(Unavailable{"full"}), settled()});
+  see({reserved(full()), settled()});
   EXPECT_EQ(watch_.refusal(now_), "");
   EXPECT_EQ(told_, (std::vector<std::string>{"full", ""}));
 }
@@ -71,13 +72,18 @@ TEST_F(WriteWatchTest, RecordThatStandsInItsOwnWaySaysNothingOfTheStore) {
   EXPECT_EQ(watch_.refusal(now_), "");
 }
 
+TEST_F(WriteWatchTest, StoreThatDoesNotAnswerRefusesNothing) {
+  for (int i = 0; i < 5; ++i) see({reserved(Unavailable{"no answer"})});
+  EXPECT_EQ(watch_.refusal(now_), "");
+}
+
 TEST_F(WriteWatchTest, IsNotBelievedForEverWhenNobodyTries) {
   refuse_three_times();
   now_ += WriteWatch::believed_ms - 1;
   EXPECT_EQ(watch_.refusal(now_), "full");
   now_ += 1;
   EXPECT_EQ(watch_.refusal(now_), "");
-  see({reserved(Unavailable{"full"})});
+  see({reserved(full())});
   EXPECT_EQ(watch_.refusal(now_), "full") << "one more is enough then";
 }
 

@@ -295,16 +295,6 @@ TEST_F(PostgresInDoubt, ItsOwnSessionsAreDurableAndReadCommittedWhateverTheDatab
   release_commits();
 }
 
-// On PostgreSQL 13 and 14 everybody may create things in the schema public.
-TEST_F(PostgresInDoubt, ItsOwnSessionsUseNobodyElsesOperators) {
-  server_.execute(
-      "CREATE FUNCTION public.times(bigint, interval) RETURNS interval LANGUAGE plpgsql AS"
-      " $$ BEGIN RAISE 'ran as %', current_user; END $$;"
-      "CREATE OPERATOR public.* (LEFTARG = bigint, RIGHTARG = interval, FUNCTION = public.times)");
-  const Fence fence = std::get<Execute>(apply(reserve_of("a"))).fence;
-  EXPECT_TRUE(std::holds_alternative<Settled>(apply(settle_of("a", fence, answered()))));
-}
-
 TEST_F(Postgres, BatchesThatCrossEachOtherAllFinish) {
   constexpr int keys = 200;
   std::atomic<int> executed{0}, unavailable{0};

@@ -58,7 +58,23 @@ class Pooler {
   std::string server_port_;
 };
 
-TEST(PostgresPooler, ConnectionThatWasCutIsReplacedByOneToTheSameSession) {
+// On PostgreSQL 13 and 14 everybody may create things in the schema public.
+TEST(PostgresSessions, NobodyElsesOperatorsAreUsed) {
+  test::PostgresServer server;
+  ASSERT_TRUE(migrate(server.url(), soon()).ok());
+  server.execute(
+      "CREATE FUNCTION public.times(bigint, interval) RETURNS interval LANGUAGE plpgsql AS"
+      " $$ BEGIN RAISE 'ran as %', current_user; END $$;"
+      "CREATE OPERATOR public.* (LEFTARG = bigint, RIGHTARG = interval, FUNCTION = public.times)");
+  auto engine = PostgresEngine::open({.url = server.url(), .timeout_ms = 4'000});
+  ASSERT_TRUE(engine) << engine.error();
+  const auto taken = apply_to(**engine, reserve_of("a"), 0);
+  ASSERT_TRUE(std::holds_alternative<Execute>(taken));
+  EXPECT_TRUE(std::holds_alternative<Settled>(
+      apply_to(**engine, settle_of("a", std::get<Execute>(taken).fence, answered()), 0)));
+}
+
+TEST(PostgresSessions, ConnectionThatWasCutIsReplacedByOneToTheSameSession) {
   test::PostgresServer server;
   ASSERT_TRUE(migrate(server.url(), soon()).ok());
   Pooler pooler(server);
