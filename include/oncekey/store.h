@@ -70,6 +70,9 @@ struct OutcomeUnknown {
   std::uint32_t attempt = 0;
   TimestampMs reconcile_after = 0;
   TimestampMs decided_at = 0;  // as in Replay
+  // Only the lease is over. Until a sweep makes the record unknown its owner may still settle it,
+  // as after an outage of the store.
+  bool owner_may_settle = false;
 };
 struct Expired {
   TimestampMs completed_at = 0;

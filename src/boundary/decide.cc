@@ -137,7 +137,7 @@ ReserveDecision decide_reserve(const Record* current, const Reserve& reserve, Ti
       case State::in_progress:
         // A lease that ran out proves nothing about the work: it is never a licence to run again.
         if (now >= record.locked_until) {
-          return {OutcomeUnknown{record.attempt, record.locked_until, now}, {}};
+          return {OutcomeUnknown{record.attempt, record.locked_until, now, true}, {}};
         }
         return {InFlight{record.attempt, record.locked_until}, {}};
       case State::completed:
@@ -145,7 +145,7 @@ ReserveDecision decide_reserve(const Record* current, const Reserve& reserve, Ti
             Replay{record.response, record.attempt, record.completed_at, record.expires_at, now},
             {}};
       case State::unknown:
-        return {OutcomeUnknown{record.attempt, record.reconcile_after, now}, {}};
+        return {OutcomeUnknown{record.attempt, record.reconcile_after, now, false}, {}};
       case State::expired:
         return {Expired{record.completed_at}, {}};
       case State::failed_retryable:

@@ -80,7 +80,7 @@ TEST(Decide, LeaseThatRanOutIsNeverALicenceToRunAgain) {
   const Record held = in_progress();
   for (const TimestampMs now : {lease_ms, 10 * retention_ms}) {
     const auto decision = decide_reserve(&held, reserve(), now, 8);
-    EXPECT_TRUE(std::holds_alternative<OutcomeUnknown>(decision.outcome)) << now;
+    EXPECT_TRUE(std::get<OutcomeUnknown>(decision.outcome).owner_may_settle) << now;
     EXPECT_FALSE(decision.next) << now;
   }
 }
@@ -173,6 +173,7 @@ TEST(Decide, UnknownIsNeverExecutedByARetry) {
   const Record unknown = settled(SettleUnknown{"cut", 300}, 10);
   const auto decision = decide_reserve(&unknown, reserve(), 100 * retention_ms, 8);
   EXPECT_EQ(std::get<OutcomeUnknown>(decision.outcome).reconcile_after, 310);
+  EXPECT_FALSE(std::get<OutcomeUnknown>(decision.outcome).owner_may_settle);
   EXPECT_FALSE(is_gone(unknown, 100 * retention_ms));
 }
 

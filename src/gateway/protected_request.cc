@@ -242,6 +242,11 @@ http::Task<void> ProtectedRequest::reserve() {
     ReserveOutcome outcome = co_await commit;
     line_.reserve_us += steady_now_us() - begun_us;
     admission.settle(outcome);
+    // Who is told that an outcome is unknown is not told another one later without anybody's doing.
+    if (auto* over = std::get_if<OutcomeUnknown>(&outcome); over && over->owner_may_settle) {
+      const InFlight until_swept{over->attempt, over->reconcile_after};
+      outcome = until_swept;
+    }
     bool held = std::holds_alternative<InFlight>(outcome) &&
                 route_.on_inflight == OnInflight::wait && context_.loop.now() < wait_until;
     if (held) {
