@@ -87,7 +87,7 @@ dev_test() {
     local targets
     mapfile -t targets < <(targets_like build-asan '[a-z_]+_test' | grep -vxE 'e2e_test|crash_test|payments_test')
     compile build-asan "${targets[@]}"
-    select+=(-LE '^(e2e|crash|payments)' -E '_NOT_BUILT$|^lint$')
+    select+=(-LE '^(e2e|crash|payments)' -E '_NOT_BUILT$|^(lint|package)$')
     export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
     export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
   fi
