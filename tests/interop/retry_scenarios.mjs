@@ -9,7 +9,9 @@ import { Gateway } from "./gateway.mjs";
 
 const probe = `probe = { get = "/payments?key={key}", every = "100ms", every_max = "200ms", absent_after = "0ms" }`;
 
-// Starts all parts, with one route for the SDK's requests, and stops them.
+const doneWithinMs = 120_000; // the slowest takes a few seconds
+
+// Starts all parts, with one route for the SDK's requests, and stops them, also when `use` does not end.
 export async function withParts(sdk, { steps = [], route = "" }, use) {
   const parts = [];
   const started = async (starting) => {
@@ -23,9 +25,23 @@ export async function withParts(sdk, { steps = [], route = "" }, use) {
     const gateway = await started(Gateway.start(api.url, toml));
     const proxy = await started(CuttingProxy.start(gateway));
     const pay = (options = {}) => sdk.pay(proxy.port, { retries: 8, amount: 1250, ...options });
-    await use({ api, gateway, proxy, pay });
+    await inTime(use({ api, gateway, proxy, pay }), () =>
+      `arrivals ${api.arrivals.length}, executions ${api.executions.length}, answers ${proxy.statuses.join(" ")}`);
   } finally {
     for (const part of parts) await part.stop();
+  }
+}
+
+async function inTime(using, describeState) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    const tell = () => reject(new Error(`not done within ${doneWithinMs / 1000} s: ${describeState()}`));
+    timer = setTimeout(tell, doneWithinMs);
+  });
+  try {
+    await Promise.race([using, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -4,6 +4,7 @@
 set -euo pipefail
 source_folder=$1 copy=$2
 node_major_min=18
+install_seconds_max=120 # a registry that says nothing is left alone; its packages come in a few seconds
 
 skip() { echo "skipped: $*"; exit 77; }
 
@@ -22,8 +23,11 @@ if [[ ! -d node_modules ]] || ! cmp -s package-lock.json installed.lock; then
   rm -f installed.lock
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
-  if ! npm ci --no-audit --no-fund --prefer-offline >"$log" 2>&1; then
+  result=0
+  timeout --kill-after=10 "$install_seconds_max" npm ci --no-audit --no-fund --prefer-offline >"$log" 2>&1 || result=$?
+  if ((result != 0)); then
     cat "$log"
+    ((result != 124 && result != 137)) || skip "the packages did not come within $install_seconds_max s"
     # Only what says that nobody answers is a reason to skip; a broken lockfile is not.
     grep -qE 'code (ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTCACHED|E401|E403|E50[0-9])|ERR_SOCKET_TIMEOUT|network' "$log" &&
       skip "the packages cannot be fetched from here (see above)"
