@@ -54,10 +54,8 @@ http::Task<void> hold(http::Exchange& exchange, http::SteadyMs duration) {
   if (duration <= 0) co_return;
   const http::SteadyMs until = exchange.loop().now() + duration;
   for (;;) {
-    std::span<char> room = exchange.input().prepare();
-    http::IoResult got = co_await exchange.stream().read(room, until);
+    http::IoResult got = co_await exchange.stream().read(exchange.input(), until);
     if (!got.ok()) co_return;
-    exchange.input().commit(got.bytes);
   }
 }
 

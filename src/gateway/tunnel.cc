@@ -29,13 +29,11 @@ http::Task<void> pump(http::Stream& from, http::ByteBuffer& input, http::Stream&
       if (!sent.ok()) break;
       input.consume(input.size());
     }
-    std::span<char> room = input.prepare();
-    http::IoResult got = co_await from.read(room, from.loop().now() + idle_ms);
+    http::IoResult got = co_await from.read(input, from.loop().now() + idle_ms);
     bool other_busy = from.loop().now() - join.last_bytes < idle_ms;
     if (got.error == http::IoError::timeout && other_busy) continue;
     if (!got.ok()) break;
     join.last_bytes = from.loop().now();
-    input.commit(got.bytes);
   }
   to.shutdown_write();
   join.arrive();

@@ -13,6 +13,7 @@ bool BodySource::try_next(BodyPiece& piece) {
       return true;
     case BodyDecoder::Status::done:
       input_.consume(step.consumed);
+      input_.release_if_empty();
       piece = {BodyPiece::Kind::end, {}};
       return true;
     case BodyDecoder::Status::bad:
@@ -28,12 +29,8 @@ bool BodySource::try_next(BodyPiece& piece) {
 Task<BodyPiece> BodySource::next(SteadyMs deadline) {
   BodyPiece piece;
   while (!try_next(piece)) {
-    std::span<char> room = input_.prepare();
-    IoResult got = co_await stream_.read(room, deadline);
-    if (got.ok()) {
-      input_.commit(got.bytes);
-      continue;
-    }
+    IoResult got = co_await stream_.read(input_, deadline);
+    if (got.ok()) continue;
     if (got.error == IoError::timeout) {
       piece.kind = BodyPiece::Kind::timeout;
     } else if (got.error == IoError::closed && decoder_.ends_at_close()) {

@@ -18,6 +18,7 @@ class ByteBuffer {
   std::string_view data() const { return {storage_.get() + begin_, end_ - begin_}; }
   std::size_t size() const { return end_ - begin_; }
   bool empty() const { return begin_ == end_; }
+  bool has_memory() const { return capacity_ > 0; }
 
   // Room for at least `least` more bytes, to be filled from the front and then committed.
   std::span<char> prepare(std::size_t least = 1) {

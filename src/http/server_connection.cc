@@ -122,14 +122,10 @@ Task<ServerConnection::Next> ServerConnection::read_head(Exchange& exchange) {
     if (idle_ && draining_) co_return Next::over;
     SteadyMs deadline = header_deadline;
     if (idle_) deadline = stream_.loop().now() + options_->timeouts.idle_ms;
-    std::span<char> room = input_.prepare();
-    IoResult got = co_await stream_.read(room, deadline);
+    IoResult got = co_await stream_.read(input_, deadline);
     bool was_idle = idle_;
     idle_ = false;
-    if (got.ok()) {
-      input_.commit(got.bytes);
-      continue;
-    }
+    if (got.ok()) continue;
     if (got.error == IoError::timeout && !was_idle) {
       Refusal why{408, "the request's head did not arrive in time"};
       co_await refuse(exchange, std::move(why));
@@ -142,6 +138,7 @@ Task<ServerConnection::Next> ServerConnection::read_head(Exchange& exchange) {
   std::string_view text = input_.data().substr(begin, scanner_.head_end() - begin);
   std::optional<Refusal> refusal = exchange.head_.parse(text, options_->head);
   input_.consume(scanner_.head_end());
+  input_.release_if_empty();
   if (!refusal) {
     Result<Framing, Refusal> framing = request_framing(exchange.head_);
     if (framing.ok()) {
@@ -204,8 +201,7 @@ Task<void> ServerConnection::linger() {
   std::size_t total = 0;
   while (total < linger_bytes_max) {
     input_.consume(input_.size());
-    std::span<char> room = input_.prepare();
-    IoResult got = co_await stream_.read(room, deadline);
+    IoResult got = co_await stream_.read(input_, deadline);
     if (!got.ok()) co_return;
     total += got.bytes;
   }

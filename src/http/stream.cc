@@ -111,26 +111,30 @@ bool Stream::try_read(ReadAwaiter& read) {
   }
   if (tls_) return try_read_tls(read);
   while (socket_.readable) {
-    ssize_t got = ::recv(socket_.fd, read.into_.data(), read.into_.size(), 0);
+    std::span<char> room = read.into_.prepare();
+    ssize_t got = ::recv(socket_.fd, room.data(), room.size(), 0);
     if (got > 0) {
       // A short read has emptied the socket: the next edge tells of more. Not so after the peer's
       // end, which brings no further edge.
-      if (static_cast<std::size_t>(got) < read.into_.size() && !socket_.peer_closed)
+      if (static_cast<std::size_t>(got) < room.size() && !socket_.peer_closed)
         socket_.readable = false;
       read.result_.bytes = static_cast<std::size_t>(got);
+      read.into_.commit(read.result_.bytes);
       return true;
     }
+    if (got < 0 && errno == EINTR) continue;
+    const int code = errno;
+    read.into_.release_if_empty();
     if (got == 0) {
       socket_.peer_closed = true;
       read.result_.error = IoError::closed;
       return true;
     }
-    if (errno == EINTR) continue;
-    if (would_block(errno)) {
+    if (would_block(code)) {
       socket_.readable = false;
       return false;
     }
-    read.result_.error = io_error_of(errno);
+    read.result_.error = io_error_of(code);
     return true;
   }
   return false;

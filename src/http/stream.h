@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string_view>
 
+#include "http/byte_buffer.h"
 #include "http/loop.h"
 #include "http/socket_state.h"
 
@@ -40,8 +40,10 @@ class Stream final : private Loop::EventTarget, private Timer {
   class ReadAwaiter;
   class WriteAwaiter;
 
-  // Reads at least one byte. `closed`: the peer will send no more.
-  ReadAwaiter read(std::span<char> into, SteadyMs deadline);
+  // Reads at least one byte, and adds it to the buffer. `closed`: the peer will send no more. An
+  // empty buffer has no memory while it waits: what is read next goes where something was read
+  // just now, which is still in the processor's cache.
+  ReadAwaiter read(ByteBuffer& into, SteadyMs deadline);
   // Writes all of it, or says how much had left.
   WriteAwaiter write(std::string_view first, std::string_view second, SteadyMs deadline);
   // Waits until a connect() under way has succeeded or failed.
@@ -101,11 +103,11 @@ class Stream::ReadAwaiter {
 
  private:
   friend class Stream;
-  ReadAwaiter(Stream& stream, std::span<char> into, SteadyMs deadline)
+  ReadAwaiter(Stream& stream, ByteBuffer& into, SteadyMs deadline)
       : stream_(stream), into_(into), deadline_(deadline) {}
 
   Stream& stream_;
-  std::span<char> into_;
+  ByteBuffer& into_;
   SteadyMs deadline_;
   IoResult result_;
   std::coroutine_handle<> handle_;
@@ -133,7 +135,7 @@ class Stream::WriteAwaiter {
   std::coroutine_handle<> handle_;
 };
 
-inline Stream::ReadAwaiter Stream::read(std::span<char> into, SteadyMs deadline) {
+inline Stream::ReadAwaiter Stream::read(ByteBuffer& into, SteadyMs deadline) {
   return ReadAwaiter(*this, into, deadline);
 }
 inline Stream::WriteAwaiter Stream::write(std::string_view first, std::string_view second,

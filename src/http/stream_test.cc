@@ -22,20 +22,20 @@ Task<void> write_all(Stream& stream, std::string_view first, std::string_view se
   result = co_await stream.write(first, second, stream.loop().now() + wait_ms);
 }
 
-Task<void> read_some(Stream& stream, std::span<char> into, SteadyMs wait_ms, IoResult& result) {
+Task<void> read_some(Stream& stream, ByteBuffer& into, SteadyMs wait_ms, IoResult& result) {
   result = co_await stream.read(into, stream.loop().now() + wait_ms);
 }
 
 Task<void> read_until_closed(Stream& stream, std::string& received, IoError& end) {
-  char room[7'001];
+  ByteBuffer into;
   for (;;) {
-    std::span<char> into(room);
     IoResult got = co_await stream.read(into, stream.loop().now() + patience_ms);
     if (!got.ok()) {
       end = got.error;
       co_return;
     }
-    received.append(room, got.bytes);
+    received.append(into.data());
+    into.consume(into.size());
   }
 }
 
@@ -91,7 +91,7 @@ TEST(Stream, ReadEndsAtItsDeadlineAndNotBefore) {
   Loop loop;
   SocketPair pair;
   Stream near(loop, pair.near), far(loop, pair.far);
-  char room[10];
+  ByteBuffer room;
   IoResult got;
   const SteadyMs begun = steady_now_ms();
   RunningTasks tasks(loop);
@@ -99,6 +99,27 @@ TEST(Stream, ReadEndsAtItsDeadlineAndNotBefore) {
   tasks.wait();
   EXPECT_EQ(got.error, IoError::timeout);
   EXPECT_GE(steady_now_ms() - begun, 70);
+}
+
+TEST(Stream, WaitingReadHoldsNoMemory) {
+  Loop loop;
+  SocketPair pair;
+  Stream near(loop, pair.near), far(loop, pair.far);
+  ByteBuffer room;
+  IoResult got, sent;
+  RunningTasks tasks(loop);
+  tasks.add(read_some(near, room, patience_ms, got));
+  Task<void> look_and_write = [](Stream& stream, ByteBuffer& theirs,
+                                 IoResult& result) -> Task<void> {
+    Sleep pause(stream.loop(), 20);  // so that the other end has been told that it is open
+    co_await pause;
+    EXPECT_FALSE(theirs.has_memory());
+    result = co_await stream.write("bytes", {}, stream.loop().now() + patience_ms);
+  }(far, room, sent);
+  tasks.add(std::move(look_and_write));
+  tasks.wait();
+  EXPECT_EQ(got.bytes, 5u);
+  EXPECT_EQ(room.data(), "bytes");
 }
 
 TEST(Stream, WriteToAPeerThatDoesNotReadTimesOutAndSaysHowMuchLeft) {
@@ -120,7 +141,7 @@ TEST(Stream, ReadAndWriteOverdueTogetherBothEnd) {
   SocketPair pair;
   Stream near(loop, pair.near), far(loop, pair.far);
   const std::string bytes = numbered_bytes(8 << 20);
-  char room[10];
+  ByteBuffer room;
   IoResult sent, got;
   RunningTasks tasks(loop);
   tasks.add(read_some(near, room, 50, got));
@@ -135,7 +156,7 @@ TEST(Stream, ShorterDeadlineOfTheTwoEndsOnlyItsOwnOperation) {
   SocketPair pair;
   Stream near(loop, pair.near), far(loop, pair.far);
   const std::string bytes = numbered_bytes(4 << 20);
-  char room[10];
+  ByteBuffer room;
   std::string received;
   IoResult sent, got;
   IoError end = IoError::none;
@@ -160,7 +181,7 @@ TEST(Stream, CancelEndsAPendingReadAndWriteAndWhateverComesLater) {
   SocketPair pair;
   Stream near(loop, pair.near), far(loop, pair.far);
   const std::string bytes = numbered_bytes(8 << 20);
-  char room[10];
+  ByteBuffer room;
   IoResult sent, got, later_sent, later_got;
   RunningTasks tasks(loop);
   tasks.add(read_some(near, room, patience_ms, got));
@@ -188,7 +209,7 @@ TEST(Stream, WriterMayCancelAgainWhileItIsBeingCancelled) {
   SocketPair pair;
   Stream near(loop, pair.near), far(loop, pair.far);
   const std::string bytes = numbered_bytes(8 << 20);
-  char room[10];
+  ByteBuffer room;
   IoResult sent, got;
   RunningTasks tasks(loop);
   tasks.add(read_some(near, room, patience_ms, got));
@@ -209,7 +230,7 @@ struct SharedEnd {
   }
 };
 
-Task<void> read_and_leave(SharedEnd& end, std::span<char> room, IoError& error) {
+Task<void> read_and_leave(SharedEnd& end, ByteBuffer& room, IoError& error) {
   IoResult got = co_await end.stream->read(room, end.stream->loop().now() + patience_ms);
   error = got.error;
   end.leave();
@@ -232,7 +253,7 @@ TEST(Stream, PeerThatVanishesEndsBothOperationsAndMayTakeTheStreamWithIt) {
   SocketPair pair;
   SharedEnd end{std::make_unique<Stream>(loop, pair.near)};
   const std::string bytes = numbered_bytes(8 << 20);
-  char room[10];
+  ByteBuffer room;
   IoError read_error = IoError::none, write_error = IoError::none;
   RunningTasks tasks(loop);
   tasks.add(read_and_leave(end, room, read_error));
@@ -267,7 +288,7 @@ TEST(Stream, PeerResetIsNoOrderlyEnd) {
   TcpPair pair;
   Stream near(loop, pair.take_client());
   pair.server.reset();
-  char room[10];
+  ByteBuffer room;
   IoResult got;
   RunningTasks tasks(loop);
   tasks.add(read_some(near, room, patience_ms, got));

@@ -57,13 +57,18 @@ Stream::WriteAwaiter Stream::handshake(SteadyMs deadline) {
 }
 
 bool Stream::try_read_tls(ReadAwaiter& read) {
-  const TlsSession::Step step = tls_->read(read.into_);
+  const TlsSession::Step step = tls_->read(read.into_.prepare());
+  if (step.progress == Progress::done) {
+    read.result_.bytes = step.bytes;
+    read.into_.commit(step.bytes);
+    return true;
+  }
+  read.into_.release_if_empty();
   switch (step.progress) {
+    case Progress::done:
+      break;
     case Progress::blocked:
       return false;
-    case Progress::done:
-      read.result_.bytes = step.bytes;
-      return true;
     case Progress::closed:
       read.result_.error = IoError::closed;
       return true;

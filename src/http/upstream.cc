@@ -205,15 +205,13 @@ Task<UpstreamConnection::HeadResult> UpstreamConnection::read_head(std::string_v
       result.error = "the upstream's answer has a malformed or too large head";
       co_return result;
     }
-    std::span<char> room = input.prepare();
-    IoResult got = co_await stream.read(room, deadline);
+    IoResult got = co_await stream.read(input, deadline);
     if (!got.ok()) {
       result.timed_out = got.error == IoError::timeout;
       result.error = "no answer from the upstream: ";
       result.error += to_string(got.error);
       co_return result;
     }
-    input.commit(got.bytes);
   }
   std::size_t begin = scanner.head_begin();
   std::optional<Refusal> refusal =
