@@ -144,6 +144,15 @@ TEST(PersonalData, EmailAddressesCardAndPhoneNumbersAreSeen) {
   EXPECT_EQ(find_personal_data("tel:+1(415)555-2671"), PersonalDataKind::phone_number);
 }
 
+TEST(PersonalData, NumbersAroundAnIdentifierAreSeen) {
+  EXPECT_EQ(find_personal_data("4242424242424242 8e03978e-40d5-43e8-bc93-6894a57f9324"),
+            PersonalDataKind::card_number);
+  EXPECT_EQ(find_personal_data("8e03978e-40d5-43e8-bc93-6894a57f9324/4242424242424242"),
+            PersonalDataKind::card_number);
+  EXPECT_EQ(find_personal_data("424242428e03978e-40d5-43e8-bc93-6894a57f932442424242"),
+            PersonalDataKind::none);
+}
+
 TEST(PersonalData, IdentifiersAreNot) {
   for (const auto* text :
        {"8e03978e-40d5-43e8-bc93-6894a57f9324", "42424242-4242-4242-a000-000000000000",

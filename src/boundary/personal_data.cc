@@ -29,16 +29,16 @@ bool is_uuid(std::string_view text) {
 // Groups of a UUID that happen to be decimal must not add up to a card number.
 std::string without_uuids(std::string_view text) {
   std::string rest;
-  while (!text.empty()) {
-    if (text.size() >= uuid_length && is_uuid(text.substr(0, uuid_length))) {
-      rest.push_back('x');
-      text.remove_prefix(uuid_length);
-    } else {
-      rest.push_back(text.front());
-      text.remove_prefix(1);
+  std::size_t from = 0;  // what is not yet in `rest`
+  for (std::size_t at = 0; at + uuid_length <= text.size();) {
+    if (!is_uuid(text.substr(at, uuid_length))) {
+      ++at;
+      continue;
     }
+    rest.append(text, from, at - from).push_back('x');
+    from = at += uuid_length;
   }
-  return rest;
+  return rest.append(text, from);
 }
 
 bool has_email_address(std::string_view text) {

@@ -454,7 +454,6 @@ void ProtectedRequest::write_log() {
   line_.key = id_.key;
   line_.tenant = id_.scope;
   line_.route = route_.match;
-  line_.route = route_.match;
   line_.trace_id = trace_.trace_id();
   line_.peer = exchange_.peer();
   line_.error = error_;

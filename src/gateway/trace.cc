@@ -1,5 +1,6 @@
 #include "gateway/trace.h"
 
+#include <array>
 #include <cstdint>
 #include <random>
 
@@ -18,9 +19,9 @@ std::uint64_t random_bits() {
 
 void append_hex(std::string& out, std::uint64_t bits, int digits) {
   constexpr std::string_view alphabet = "0123456789abcdef";
-  for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) {
-    out.push_back(alphabet[(bits >> shift) & 15]);
-  }
+  std::array<char, 16> text;
+  for (int i = digits - 1; i >= 0; --i, bits >>= 4) text[i] = alphabet[bits & 15];
+  out.append(text.data(), digits);
 }
 
 bool is_lower_hex(std::string_view text) {

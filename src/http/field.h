@@ -45,7 +45,10 @@ struct Field {
 FieldId field_id(std::string_view name);
 
 // ASCII only, as HTTP compares names.
-bool equals_ignoring_case(std::string_view a, std::string_view b);
+bool same_size_equals_ignoring_case(std::string_view a, std::string_view b);
+inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && same_size_equals_ignoring_case(a, b);
+}
 
 // RFC 9110 tchar.
 bool is_token(std::string_view text);

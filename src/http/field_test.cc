@@ -42,6 +42,22 @@ TEST(Field, ComparesOnlyAsciiLettersWithoutCase) {
   EXPECT_FALSE(equals_ignoring_case("\xe4", "\xc4"));  // Latin-1 letters are opaque
 }
 
+// Names are compared a word at a time, and their ends byte by byte.
+TEST(Field, EveryPairOfCharactersComparesTheSameAnywhereInAName) {
+  const auto lower = [](int byte) { return byte >= 'A' && byte <= 'Z' ? byte + 32 : byte; };
+  for (const std::size_t at : {0, 3, 7, 8, 12}) {
+    std::string a = "Content-Types";
+    std::string b = "cONTENT-tYPES";
+    for (int x = 0; x < 256; ++x) {
+      for (int y = 0; y < 256; ++y) {
+        a[at] = static_cast<char>(x);
+        b[at] = static_cast<char>(y);
+        ASSERT_EQ(equals_ignoring_case(a, b), lower(x) == lower(y)) << at << ": " << x << ", " << y;
+      }
+    }
+  }
+}
+
 TEST(Field, TokenHasExactlyTheCharactersOfTheStandard) {
   const std::string allowed =
       "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

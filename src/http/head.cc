@@ -1,5 +1,6 @@
 #include "http/head.h"
 
+#include <cstdint>
 #include <cstring>
 
 namespace oncekey::http {
@@ -22,8 +23,25 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 
+// Whether any of eight bytes is a control character. Every step keeps to its own byte: nothing is
+// carried over to the next one.
+bool any_control(std::uint64_t bytes) {
+  constexpr std::uint64_t each = 0x0101010101010101;
+  constexpr std::uint64_t low_bits = each * 0x7f;
+  const std::uint64_t low = bytes & low_bits;
+  const std::uint64_t from_0x20 = low + each * (0x80 - 0x20);  // high bit: its low bits are >= 0x20
+  const std::uint64_t is_0x7f = low + each;                    // high bit: its low bits are 0x7f
+  return ((~from_0x20 | is_0x7f) & ~bytes & ~low_bits) != 0;
+}
+
 // RFC 9110 field-value: visible characters, blanks and obs-text.
 bool is_field_value(std::string_view value) {
+  while (value.size() >= sizeof(std::uint64_t)) {
+    std::uint64_t bytes;
+    std::memcpy(&bytes, value.data(), sizeof bytes);
+    if (any_control(bytes)) break;  // or a tab, which may be there
+    value.remove_prefix(sizeof bytes);
+  }
   for (char c : value) {
     auto byte = static_cast<unsigned char>(c);
     if ((byte < 0x20 && c != '\t') || byte == 0x7f) return false;
@@ -100,13 +118,16 @@ std::optional<Refusal> parse_fields(std::string_view rest, const HeadLimits& lim
     std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return refuse("a header line has no colon");
     std::string_view name = line.substr(0, colon);
-    if (!is_token(name)) return refuse("a header name is empty or has a character it may not have");
+    const FieldId id = field_id(name);  // those that are known are tokens
+    if (id == FieldId::other && !is_token(name)) {
+      return refuse("a header name is empty or has a character it may not have");
+    }
     std::string_view value = line.substr(colon + 1);
     while (!value.empty() && is_blank(value.front())) value.remove_prefix(1);
     while (!value.empty() && is_blank(value.back())) value.remove_suffix(1);
     if (!is_field_value(value)) return refuse("a header value has a control character");
     if (fields.size() >= limits.fields) return refuse("too many header lines", 431);
-    fields.push_back(Field{field_id(name), name, value});
+    fields.push_back(Field{id, name, value});
   }
   return std::nullopt;
 }

@@ -249,6 +249,23 @@ TEST(RequestHead, WhatCouldBeReadInTwoWaysIsRefused) {
   }
 }
 
+// Values are looked at a word at a time, and their ends byte by byte.
+TEST(RequestHead, ControlCharacterIsRefusedAnywhereInAValue) {
+  for (const std::size_t at : {0, 4, 7, 8, 15, 16, 18}) {
+    for (int byte = 0; byte < 256; ++byte) {
+      std::string value = "a\xff-\x80 value\t of 20 b";
+      ASSERT_GT(value.size(), at);
+      value[at] = static_cast<char>(byte);
+      RequestHead head;
+      const bool bad = (byte < 0x20 && byte != '\t') || byte == 0x7f;
+      EXPECT_EQ(
+          parse(head, request("GET / HTTP/1.1", "Host: a\r\nX: " + value + "\r\n")).has_value(),
+          bad)
+          << byte << " at " << at;
+    }
+  }
+}
+
 TEST(RequestHead, AbsoluteTargetBecomesAPath) {
   RequestHead head;
   ASSERT_FALSE(parse(head, request("GET http://A/x?y HTTP/1.1")));  // hosts have no case

@@ -1,6 +1,7 @@
 #include "transaction/postgres_text.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace oncekey::transaction {
 namespace {
@@ -32,6 +33,26 @@ std::size_t character_length(std::string_view text, std::size_t i) {
   return 0;
 }
 
+// How many bytes at the start are surely ASCII without zero and backslash, looked at eight at a
+// time; nearly every text is all of that.
+std::size_t plain_start(std::string_view text) {
+  constexpr std::uint64_t each = 0x0101010101010101;
+  constexpr std::uint64_t high_bits = each * 0x80;
+  // High bits where a byte is zero, and perhaps in bytes after it.
+  const auto zeros = [](std::uint64_t bytes) { return (bytes - each) & ~bytes & high_bits; };
+  std::size_t i = 0;
+  for (; i + sizeof(std::uint64_t) <= text.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t bytes;
+    std::memcpy(&bytes, text.data() + i, sizeof bytes);
+    if (((bytes & high_bits) | zeros(bytes) | zeros(bytes ^ each * '\\')) != 0) return i;
+  }
+  for (; i < text.size(); ++i) {
+    const unsigned char byte = byte_at(text, i);
+    if (byte == 0 || byte == '\\' || byte >= 0x80) break;
+  }
+  return i;
+}
+
 std::uint32_t number_at(std::string_view bytes, std::size_t at) {
   std::uint32_t number = 0;
   for (std::size_t i = 0; i < 4; ++i) number = number << 8 | byte_at(bytes, at + i);
@@ -41,9 +62,9 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
 }  // namespace
 
 std::string to_postgres_text(std::string_view bytes) {
-  std::string text;
-  text.reserve(bytes.size());
-  for (std::size_t i = 0; i < bytes.size();) {
+  const std::size_t plain = plain_start(bytes);
+  std::string text(bytes.substr(0, plain));
+  for (std::size_t i = plain; i < bytes.size();) {
     const std::size_t length = character_length(bytes, i);
     if (bytes[i] == '\\') {
       text += "\\\\";
@@ -101,9 +122,14 @@ std::string headers_literal(const std::vector<Header>& headers) {
   auto add = [&](std::string_view bytes) {
     if (literal.size() > 1) literal += ',';
     literal += '"';
-    for (const char c : to_postgres_text(bytes)) {
-      if (c == '"' || c == '\\') literal += '\\';
-      literal += c;
+    const std::string text = to_postgres_text(bytes);
+    if (text.find('"') == text.npos && text.find('\\') == text.npos) {
+      literal += text;
+    } else {
+      for (const char c : text) {
+        if (c == '"' || c == '\\') literal += '\\';
+        literal += c;
+      }
     }
     literal += '"';
   };

@@ -26,6 +26,10 @@ TEST(PostgresText, EveryPairOfBytesComesBack) {
     for (int b = 0; b < 256; ++b) {
       const std::string bytes{static_cast<char>(a), static_cast<char>(b), '1', '2', '3'};
       EXPECT_EQ(from_postgres_text(to_postgres_text(bytes)), bytes);
+      // What is plain before and after it is looked at eight bytes at a time.
+      const std::string text = to_postgres_text(bytes.substr(0, 2));
+      EXPECT_EQ(to_postgres_text("ascii, 15 bytes" + bytes.substr(0, 2) + " and more"),
+                "ascii, 15 bytes" + text + " and more");
     }
   }
 }

@@ -14,9 +14,9 @@ constexpr std::int64_t epoch_difference_ms = 946'684'800'000;
 template <class Number>
 void append_big_endian(std::string& out, Number number) {
   auto bits = static_cast<std::uint64_t>(number);
-  for (int shift = 8 * (static_cast<int>(sizeof(Number)) - 1); shift >= 0; shift -= 8) {
-    out.push_back(static_cast<char>(bits >> shift & 0xff));
-  }
+  char bytes[sizeof(Number)];
+  for (std::size_t i = sizeof bytes; i-- > 0; bits >>= 8) bytes[i] = static_cast<char>(bits);
+  out.append(bytes, sizeof bytes);
 }
 
 std::int64_t read_big_endian(std::string_view bytes) {
