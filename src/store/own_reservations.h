@@ -29,7 +29,7 @@ class OwnReservations {
 
   struct Made {
     Fence fence = 0;
-    Place place{};
+    std::optional<Place> place;
   };
 
   // `made` were reserved just now, and `hold` names them all and nothing else.
@@ -55,13 +55,20 @@ class OwnReservations {
     return places;
   }
 
-  // Their records are durably in progress no longer.
+  // Their records are durably in progress no longer. `note(number, hold)` may write into the hold
+  // how the one with that number ended.
   void end(std::span<const Fence> fences) {
+    end(fences, [](std::size_t, Hold&) {});
+  }
+  template <class Note>
+  void end(std::span<const Fence> fences, Note note) {
     std::lock_guard lock(mutex_);
-    for (const Fence fence : fences) {
+    for (std::size_t i = 0; i < fences.size(); ++i) {
+      const Fence fence = fences[i];
       Entry* const entry = find(fence);
       if (entry == nullptr) continue;
       Open& open = *entry->hold;
+      note(i, open.hold);
       if (--open.in_progress == 0) {
         if (finished_.size() >= finished_max) finished_.clear();
         finished_.push_back(std::move(open.hold));

@@ -29,7 +29,9 @@ constexpr milliseconds stats_patience{500};
 // A server has a quarter of a batch's time to accept a connection, so that there is time for
 // another one.
 RedisRouterOptions router_options(DurationMs timeout_ms, bool must_keep_keys) {
-  return {.connect_ms = std::max<DurationMs>(50, timeout_ms / 4), .must_keep_keys = must_keep_keys};
+  return {.connect_ms = std::max<DurationMs>(50, timeout_ms / 4),
+          .must_keep_keys = must_keep_keys,
+          .wants_history = must_keep_keys};
 }
 
 bool is_about_one_key(const Operation& operation) {
@@ -115,12 +117,32 @@ void RedisEngine::apply_to_keys(std::span<Operation* const> batch, RedisDeadline
 
 void RedisEngine::end_settled(std::span<const Request> requests) {
   std::vector<Fence> ended;
+  std::vector<const std::string*> histories;
   for (const Request& request : requests) {
     const auto* settle = std::get_if<Settle>(&request.operation());
     if (settle == nullptr || !std::holds_alternative<Settled>(settle->outcome)) continue;
     ended.push_back(settle->fence);
+    histories.push_back(&request.history());
   }
-  if (!ended.empty()) options_.reservations->end(ended);
+  if (ended.empty()) return;
+  options_.reservations->end(ended, [&](std::size_t number, RedisHold& hold) {
+    if (hold.history != *histories[number]) hold.history.clear();
+  });
+}
+
+// What a group can complete without having to read it.
+void RedisEngine::find_places(std::span<Request> requests) {
+  std::vector<Request*> completing;
+  std::vector<Fence> fences;
+  for (Request& request : requests) {
+    const auto* settle = std::get_if<Settle>(&request.operation());
+    if (settle == nullptr || !std::holds_alternative<SettleCompleted>(settle->verdict)) continue;
+    completing.push_back(&request);
+    fences.push_back(settle->fence);
+  }
+  if (fences.empty()) return;
+  auto places = options_.reservations->take_places(fences);
+  for (std::size_t i = 0; i < places.size(); ++i) completing[i]->set_place(std::move(places[i]));
 }
 
 void RedisEngine::run_one_by_one(std::span<Request* const> requests, RedisDeadline deadline) {
@@ -139,10 +161,11 @@ void RedisEngine::run_one_by_one(std::span<Request* const> requests, RedisDeadli
 }
 
 void RedisEngine::run_in_groups(std::span<Request> requests, RedisDeadline deadline) {
+  find_places(requests);
   std::vector<Group> groups;
   std::vector<Request*> alone;
   for (Request& request : requests) {
-    const auto kind = group_of(request.operation());
+    const auto kind = group_of(request);
     if (!kind) {
       alone.push_back(&request);
       continue;
@@ -167,12 +190,13 @@ void RedisEngine::run_in_groups(std::span<Request> requests, RedisDeadline deadl
   if (!alone.empty()) run_one_by_one(alone, deadline);
 }
 
-std::optional<RedisEngine::GroupKind> RedisEngine::group_of(const Operation& operation) {
-  if (const auto* reserve = std::get_if<Reserve>(&operation)) {
+std::optional<RedisEngine::GroupKind> RedisEngine::group_of(const Request& request) {
+  if (const auto* reserve = std::get_if<Reserve>(&request.operation())) {
     if (reserve->tombstone_ms > 0) has_tombstones_ = true;
     return GroupKind::reserve;
   }
-  const auto* settle = std::get_if<Settle>(&operation);
+  if (request.place()) return GroupKind::complete;
+  const auto* settle = std::get_if<Settle>(&request.operation());
   const bool completes =
       settle != nullptr && std::holds_alternative<SettleCompleted>(settle->verdict);
   if (completes && !has_tombstones_) return GroupKind::settle;
@@ -312,6 +336,7 @@ RedisCommand RedisEngine::command_of(const RedisScript& script,
   command.witness = partition.running;
   if (options_.clock == RedisScripts::Clock::caller) {
     command.last_word = std::to_string(caller_now_);
+    command.stamp = caller_now_;
   }
   return command;
 }

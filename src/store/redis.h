@@ -54,8 +54,9 @@ class RedisEngine : public Engine {
   void apply_to_many(Operation& operation, RedisDeadline deadline);
   void run_one_by_one(std::span<Request* const> requests, RedisDeadline deadline);
   void run_in_groups(std::span<Request> requests, RedisDeadline deadline);
-  enum class GroupKind { reserve, settle };
-  std::optional<GroupKind> group_of(const Operation& operation);
+  enum class GroupKind { reserve, complete, settle };
+  std::optional<GroupKind> group_of(const Request& request);
+  void find_places(std::span<Request> requests);
   void end_settled(std::span<const Request> requests);
   void take_back(RedisDeadline deadline);
 

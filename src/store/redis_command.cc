@@ -1,6 +1,7 @@
 #include "store/redis_command.h"
 
 #include <array>
+#include <charconv>
 
 namespace oncekey::store {
 namespace {
@@ -18,12 +19,12 @@ constexpr std::array<std::uint16_t, 256> crc_table = [] {
 
 }  // namespace
 
-void append_word(std::string& out, std::string_view word) {
+void append_word(std::string& out, std::string_view word, std::string_view rest) {
+  char digits[20];
+  const auto written =
+      std::to_chars(std::begin(digits), std::end(digits), word.size() + rest.size());
   out += '$';
-  out += std::to_string(word.size());
-  out += "\r\n";
-  out += word;
-  out += "\r\n";
+  out.append(digits, written.ptr).append("\r\n").append(word).append(rest).append("\r\n");
 }
 
 void append_command(std::string& out, std::initializer_list<std::string_view> words) {
@@ -31,6 +32,17 @@ void append_command(std::string& out, std::initializer_list<std::string_view> wo
   out += std::to_string(words.size());
   out += "\r\n";
   for (const std::string_view word : words) append_word(out, word);
+}
+
+void write_redis_stamp(char* at, TimestampMs time, bool is_text) {
+  auto rest = static_cast<std::uint64_t>(time);
+  if (is_text) {
+    for (std::size_t i = redis_stamp_digits; i-- > 0; rest /= 10) {
+      at[i] = static_cast<char>('0' + rest % 10);
+    }
+  } else {
+    for (std::size_t i = 0; i < redis_time_size; ++i, rest >>= 8) at[i] = static_cast<char>(rest);
+  }
 }
 
 int redis_slot_of(std::string_view key) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "oncekey/record.h"
 #include "store/redis_reply.h"
@@ -13,7 +14,7 @@
 
 namespace oncekey::store {
 
-void append_word(std::string& out, std::string_view word);
+void append_word(std::string& out, std::string_view word, std::string_view rest = {});
 void append_command(std::string& out, std::initializer_list<std::string_view> words);
 
 // The slot of a key: of what is between its first { and the next }, if anything is.
@@ -26,6 +27,16 @@ struct RedisScript {
   std::string sha;
   int number = 0;  // below 64, its own in one engine
 };
+
+// A time that becomes known when its command is sent.
+struct RedisStamp {
+  std::size_t at = 0;    // in the command's words
+  DurationMs later = 0;  // than the sending, by the server's clock
+  bool is_text = false;  // redis_stamp_digits of them; otherwise as records have it
+};
+inline constexpr std::size_t redis_stamp_digits = 15;
+inline constexpr std::size_t redis_time_size = 6;
+void write_redis_stamp(char* at, TimestampMs time, bool is_text);
 
 // A command on its way, and what came of it.
 struct RedisCommand {
@@ -45,6 +56,9 @@ struct RedisCommand {
   // A counter in its slot, which may be written to without changing anything.
   std::string_view witness;
   std::string last_word;  // after that; may be empty
+  // Times in its words. A script that has some answers with the server's time where all went well.
+  std::vector<RedisStamp> stamps;
+  std::optional<TimestampMs> stamp;  // in place of the server's clock
 
   void word(std::string_view text) {
     append_word(words, text);
@@ -58,6 +72,8 @@ struct RedisCommand {
   // An answer was lost: it may have been done, or be done later, whatever a later try was answered.
   bool in_doubt = false;
   TimestampMs last_moment = 0;  // after which it can no longer begin, as told to the server
+  TimestampMs stamped = 0;      // the time that was written into it
+  std::string history;          // of the data that the reply is about; empty: not known
   int replicas = -1;            // how many had it when WAIT ended; -1: not asked
   bool found_counts = true;     // and what it found, where it wrote nothing
   bool asking = false;          // to `server`, which is taking over the slot

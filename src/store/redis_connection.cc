@@ -119,14 +119,21 @@ void RedisConnection::greet() {
     append_command(out_, {"INFO", "memory"});
     ++awaited_;
   }
+  if (greeting_.wants_history) {
+    append_command(out_, {"INFO", "replication"});
+    ++awaited_;
+  }
   write_some();
 }
 
 void RedisConnection::check_greeting() {
   if (replies_.size() < awaited_) return;
-  const RedisValue memory =
-      greeting_.must_keep_keys ? replies_.back().value() : RedisValue(nullptr);
-  const std::size_t role_at = replies_.size() - (greeting_.must_keep_keys ? 2 : 1);
+  std::size_t role_at = replies_.size() - 1;
+  RedisValue memory(nullptr);
+  if (greeting_.wants_history) {
+    history_ = redis_info_field(replies_[role_at--].value().text(), "master_replid");
+  }
+  if (greeting_.must_keep_keys) memory = replies_[role_at--].value();
   const RedisValue role = replies_[role_at].value();
   const RedisValue time = replies_[role_at - 1].value();
   for (std::size_t i = 0; i < role_at; ++i) {
@@ -164,7 +171,9 @@ std::string RedisConnection::objection(RedisValue role, RedisValue memory) const
 }
 
 void RedisConnection::set_server_time(TimestampMs server_now) {
-  clock_offset_ms_ = server_now - steady_ms(std::chrono::steady_clock::now());
+  // Both are rounded down, so their difference may be too large by up to a millisecond; and what is
+  // believed must not be ahead.
+  clock_offset_ms_ = server_now - steady_ms(std::chrono::steady_clock::now()) - 1;
 }
 
 void RedisConnection::give_up(std::string trouble) {

@@ -29,6 +29,7 @@ struct RedisGreeting {
   int database = 0;
   bool replica_is_fine = false;  // cluster: whoever holds the slot says so itself
   bool must_keep_keys = false;   // a server that may evict keys is not used
+  bool wants_history = false;    // history() is asked for
 };
 
 class RedisConnection {
@@ -57,6 +58,10 @@ class RedisConnection {
 
   // A server that did not answer in time will answer something else later: it must not be reused.
   void give_up(std::string trouble);
+
+  // Names the history of the server's data. It stays the same while nothing that was acknowledged
+  // can have been lost; a server that takes over or comes back has another. Empty: not told.
+  const std::string& history() const { return history_; }
 
   // What the server's clock shows when ours shows `at`.
   TimestampMs server_time_at(RedisDeadline at) const { return clock_offset_ms_ + steady_ms(at); }
@@ -96,6 +101,7 @@ class RedisConnection {
   std::vector<RedisReply> replies_;
   std::size_t awaited_ = 0;
   TimestampMs clock_offset_ms_ = 0;
+  std::string history_;
   std::string trouble_;
 };
 

@@ -13,10 +13,18 @@
 
 namespace oncekey::store {
 
-// Nothing has to be looked for: a record's key says where it is. A hold is in the partition of the
-// first record that it names.
-struct RedisPlace {};
-using RedisReservations = OwnReservations<RedisPlace, std::string>;
+// Nothing has to be looked for: a record's key says where it is. But what it says need not be read
+// again to complete it.
+struct RedisPlace {
+  std::string record;  // as it was written
+  DurationMs retention_ms = 0;
+};
+// In the partition of the first record that it names.
+struct RedisHold {
+  std::string member;
+  std::string history;  // of the data in which all of it has happened; empty: not known
+};
+using RedisReservations = OwnReservations<RedisPlace, RedisHold>;
 
 inline std::string start_hold(Fence fence) {
   return redis_fence(fence);

@@ -27,7 +27,7 @@ std::uint64_t redis_hash_of(std::string_view encoded_id) {
 }
 
 const RedisPartition& RedisKeys::of(std::string_view encoded_id) const {
-  return partitions_[redis_hash_of(encoded_id) % redis_partitions];
+  return of_hash(redis_hash_of(encoded_id));
 }
 
 std::optional<std::string_view> RedisKeys::id_in(std::string_view record_key) {

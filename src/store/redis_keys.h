@@ -41,6 +41,9 @@ class RedisKeys {
 
   const RedisPartition& operator[](std::size_t index) const { return partitions_[index]; }
   const RedisPartition& of(std::string_view encoded_id) const;
+  const RedisPartition& of_hash(std::uint64_t hash) const {
+    return partitions_[hash % redis_partitions];
+  }
 
   auto begin() const { return partitions_.begin(); }
   auto end() const { return partitions_.end(); }

@@ -4,14 +4,17 @@
 #include <utility>
 
 #include "boundary/history.h"
+#include "oncekey/assert.h"
 #include "store/bytes.h"
 #include "store/record_codec.h"
+#include "store/redis_command.h"
 
 namespace oncekey::store {
 namespace {
 
 constexpr std::uint8_t layout = 1;
 constexpr std::uint8_t layout_with_history = 2;
+constexpr std::size_t head_size = 86;
 
 // The scripts' fixed-size numbers are little-endian.
 std::uint64_t read_number(ByteReader& in, std::size_t size) {
@@ -28,7 +31,26 @@ std::int64_t read_time(ByteReader& in) {
 }
 
 void append_number(std::string& out, std::uint64_t number, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i, number >>= 8) out.push_back(static_cast<char>(number));
+  char bytes[8];
+  for (std::size_t i = 0; i < size; ++i, number >>= 8) bytes[i] = static_cast<char>(number);
+  out.append(bytes, size);
+}
+
+void append_fence(std::string& out, Fence fence) {
+  char bytes[8];
+  for (std::size_t i = sizeof bytes; i-- > 0; fence >>= 8) bytes[i] = static_cast<char>(fence);
+  out.append(bytes, sizeof bytes);
+}
+
+void append_fingerprint(std::string& out, const Fingerprint& fingerprint) {
+  out.push_back(static_cast<char>(fingerprint.version));
+  out.append(fingerprint.digest.begin(), fingerprint.digest.end());
+}
+
+void append_start_in_progress(std::string& out, Fence fence) {
+  out.push_back(static_cast<char>(layout));
+  out.push_back(static_cast<char>(State::in_progress));
+  append_fence(out, fence);
 }
 
 bool is_state(std::uint8_t number) {
@@ -40,18 +62,19 @@ bool is_state(std::uint8_t number) {
 
 std::string redis_fence(Fence fence) {
   std::string bytes;
-  for (int shift = 56; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(fence >> shift));
+  append_fence(bytes, fence);
   return bytes;
 }
 
 std::string redis_fingerprint(const Fingerprint& fingerprint) {
-  std::string bytes(1, static_cast<char>(fingerprint.version));
-  bytes.append(fingerprint.digest.begin(), fingerprint.digest.end());
+  std::string bytes;
+  append_fingerprint(bytes, fingerprint);
   return bytes;
 }
 
 std::string redis_request(const Reserve& reserve) {
   std::string bytes;
+  bytes.reserve(reserve.method.size() + reserve.path.size() + reserve.owner.size() + 8);
   ByteWriter out(bytes);
   out.text(reserve.method);
   out.text(reserve.path);
@@ -61,28 +84,33 @@ std::string redis_request(const Reserve& reserve) {
 
 std::string redis_start_in_progress(Fence fence) {
   std::string bytes;
-  bytes.push_back(static_cast<char>(layout));
-  bytes.push_back(static_cast<char>(State::in_progress));
-  bytes += redis_fence(fence);
+  append_start_in_progress(bytes, fence);
   return bytes;
 }
 
-std::string redis_head_before_times(const Reserve& reserve, Fence fence) {
-  std::string bytes = redis_start_in_progress(fence);
-  bytes += redis_fingerprint(reserve.fingerprint);
+std::string redis_new_record(const Reserve& reserve, Fence fence) {
+  const std::string request = redis_request(reserve);
+  std::string bytes;
+  bytes.reserve(head_size + request.size());
+  append_start_in_progress(bytes, fence);
+  append_fingerprint(bytes, reserve.fingerprint);
   append_number(bytes, 1, 4);  // attempt
   append_number(bytes, static_cast<std::uint64_t>(reserve.retention_ms), 6);
   append_number(bytes, static_cast<std::uint64_t>(reserve.tombstone_ms), 6);
+  ONCEKEY_ASSERT(bytes.size() == redis_created_at);
+  bytes.append(3 * redis_time_size, '\0');
+  append_number(bytes, request.size(), 3);
+  append_number(bytes, 0, 6);  // neither a recovery point nor an error
+  bytes += request;
   return bytes;
 }
 
-std::string redis_rest_after_times(const Reserve& reserve) {
-  const std::string request = redis_request(reserve);
+std::string redis_completed_record(std::string_view in_progress, std::string_view answer) {
   std::string bytes;
-  append_number(bytes, request.size(), 3);
-  append_number(bytes, 0, 3);  // no recovery point
-  append_number(bytes, 0, 3);  // no error
-  bytes += request;
+  bytes.reserve(in_progress.size() + answer.size());
+  bytes += in_progress;
+  bytes[1] = static_cast<char>(State::completed);
+  bytes += answer;
   return bytes;
 }
 

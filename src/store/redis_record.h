@@ -21,9 +21,13 @@ std::string redis_fence(Fence fence);
 std::string redis_fingerprint(const Fingerprint& fingerprint);
 std::string redis_request(const Reserve& reserve);
 
-// A new record in progress, but for its times, which the server adds in between.
-std::string redis_head_before_times(const Reserve& reserve, Fence fence);
-std::string redis_rest_after_times(const Reserve& reserve);
+// A new record in progress, but for its times, and where they are.
+std::string redis_new_record(const Reserve& reserve, Fence fence);
+inline constexpr std::size_t redis_created_at = 59;
+inline constexpr std::size_t redis_since_at = 65;
+inline constexpr std::size_t redis_expires_at = 71;
+// The same record when it is completed, but for the time since when, and when it expires.
+std::string redis_completed_record(std::string_view in_progress, std::string_view answer);
 // What a record in progress under that fence begins with.
 std::string redis_start_in_progress(Fence fence);
 

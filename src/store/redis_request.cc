@@ -65,7 +65,7 @@ RedisEngine::Request::Request(RedisEngine& engine, Operation& operation)
     : engine_(engine), operation_(operation), id_(id_of(operation)) {
   append_id(encoded_id_, *id_);
   hash_ = redis_hash_of(encoded_id_);
-  partition_ = &engine.keys_.of(encoded_id_);
+  partition_ = &engine.keys_.of_hash(hash_);
   const bool has_fence =
       std::holds_alternative<Reserve>(operation) || std::holds_alternative<Resolve>(operation);
   if (has_fence) fence_ = engine.fences_.next();
@@ -171,6 +171,7 @@ void RedisEngine::Request::ask(RedisCommand& command, const Evict& evict) const 
 }
 
 void RedisEngine::Request::understand(const RedisCommand& answered) {
+  history_ = answered.history;
   if (!answered.is_good()) {
     refuse(operation_, unavailable(answered));
     if (answered.in_doubt) leave_in_doubt(answered.last_moment);
@@ -192,8 +193,19 @@ void RedisEngine::Request::understand(const RedisCommand& answered) {
   std::visit(understand_it, operation_);
 }
 
+void RedisEngine::Request::understand_done(const RedisCommand& answered) {
+  history_ = answered.history;
+  if (auto* reserve = std::get_if<Reserve>(&operation_)) {
+    taken(answered, *reserve, 1, answered.stamped + reserve->lease_ms);
+  } else {
+    const Settled settled{answered.stamped + place_->retention_ms};
+    std::get<Settle>(operation_).outcome = if_replicated(answered, settled);
+  }
+}
+
 bool RedisEngine::Request::understand_one_of_many(const RedisCommand& answered, RedisValue answer) {
   constexpr std::int64_t ask_alone = -1;
+  history_ = answered.history;
   if (answer.is_integer() && answer.integer() == ask_alone) {
     in_doubt_ = answered.in_doubt;
     last_moment_ = answered.last_moment;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "store/redis.h"
+#include "store/redis_hold.h"
 
 namespace oncekey::store {
 
@@ -19,11 +20,18 @@ class RedisEngine::Request {
   const RedisPartition& partition() const { return *partition_; }
   std::string record_key() const { return partition_->records + encoded_id_; }
   Fence fence() const { return fence_; }
+  // Of a settlement whose record this store reserved itself.
+  const std::optional<RedisPlace>& place() const { return place_; }
+  void set_place(std::optional<RedisPlace> place) { place_ = std::move(place); }
+  // Of the data in which it was done.
+  const std::string& history() const { return history_; }
 
   RedisCommand command() const;
   void understand(const RedisCommand& answered);
   // Its part of what a group's script answered. False: it has to be asked by itself.
   bool understand_one_of_many(const RedisCommand& answered, RedisValue answer);
+  // The group's script did it, at the time that it was stamped with.
+  void understand_done(const RedisCommand& answered);
 
  private:
   void ask(RedisCommand& command, const Reserve& reserve) const;
@@ -63,6 +71,8 @@ class RedisEngine::Request {
   std::uint64_t hash_ = 0;
   const RedisPartition* partition_ = nullptr;
   Fence fence_ = 0;  // what a reserve or resolve gets
+  std::optional<RedisPlace> place_;
+  std::string history_;
   // Of the group in which it was asked first.
   bool in_doubt_ = false;
   TimestampMs last_moment_ = 0;

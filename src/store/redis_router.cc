@@ -46,7 +46,8 @@ RedisRouter::RedisRouter(RedisUrl url, RedisRouterOptions options)
                 .password = url_.password,
                 .database = url_.database,
                 .replica_is_fine = url_.cluster,
-                .must_keep_keys = options.must_keep_keys && !url_.allow_eviction} {
+                .must_keep_keys = options.must_keep_keys && !url_.allow_eviction,
+                .wants_history = options.wants_history} {
   owners_.fill(nobody);
 }
 
@@ -114,6 +115,7 @@ void RedisRouter::play(Round& round, RedisDeadline deadline) {
 void RedisRouter::send(Node& node, RedisDeadline deadline) {
   std::string wire;
   std::size_t replies = 0;
+  const TimestampMs now = node.connection->server_time_at(steady_clock::now());
   const TimestampMs last_moment = node.connection->server_time_at(deadline);
   node.waits = false;
   std::string_view witness;
@@ -126,7 +128,7 @@ void RedisRouter::send(Node& node, RedisDeadline deadline) {
       append_command(wire, {"ASKING"});
       ++replies;
     }
-    node.append(wire, *command, last_moment);
+    node.append(wire, *command, now, last_moment);
     ++replies;
   }
   // WAIT asks for what this connection has written. Since Redis 7.2 a command that only read, and
@@ -152,6 +154,13 @@ void RedisRouter::judge(Round& round, RedisCommand& command, Node& node) {
   command.slot_is_moving = false;
   if (command.is_good()) {
     command.trouble.clear();
+    command.history = node.connection->history();
+    const RedisValue time = command.reply.value();
+    // An answer that took long would set the belief back.
+    if (!command.stamps.empty() && time.is_integer() &&
+        time.integer() > node.connection->server_time_at(steady_clock::now())) {
+      node.set_server_time(time.integer());
+    }
     // What is asked of a certain server has no keys, and is answered by one that is cut off too.
     if (!command.server) node.cut_off_at = {};
     return;

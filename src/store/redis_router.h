@@ -24,6 +24,7 @@ struct RedisRouterOptions {
   // A server that may evict keys is not used, unless the URL accepts it: another one may have taken
   // over since the settings were read.
   bool must_keep_keys = false;
+  bool wants_history = false;  // as in the greeting
 };
 
 // Used by one thread at a time.

@@ -37,7 +37,7 @@ struct RedisRouter::Node {
     return connection && connection->is_broken() ? connection->trouble() : last_trouble;
   }
 
-  void append(std::string& wire, RedisCommand& command, TimestampMs last_moment) {
+  void append(std::string& wire, RedisCommand& command, TimestampMs now, TimestampMs last_moment) {
     const bool has_script = command.script != nullptr;
     const std::size_t count = command.word_count + (has_script ? 2 : 0) +
                               (command.must_begin_in_time ? 1 : 0) +
@@ -46,7 +46,13 @@ struct RedisRouter::Node {
     wire += std::to_string(count);
     wire += "\r\n";
     if (has_script) append_script(wire, command);
+    const std::size_t words_at = wire.size();
     wire += command.words;
+    command.stamped = command.stamp.value_or(now);
+    for (const RedisStamp& stamp : command.stamps) {
+      write_redis_stamp(wire.data() + words_at + stamp.at, command.stamped + stamp.later,
+                        stamp.is_text);
+    }
     if (command.must_begin_in_time) {
       command.last_moment = std::max(command.last_moment, last_moment);
       append_word(wire, std::to_string(last_moment));
@@ -96,6 +102,9 @@ struct RedisRouter::Node {
     const std::string_view digits = error.substr(error.find(' ') + 1);
     TimestampMs time = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), time);
+    set_server_time(time);
+  }
+  void set_server_time(TimestampMs time) {
     if (is_ready() && time > 0) connection->set_server_time(time);
   }
 };

@@ -27,6 +27,8 @@ struct RedisScripts {
   RedisScript held;
   RedisScript evict;
   RedisScript end_hold;
+  RedisScript complete_many;
+  RedisScript drop_holds;
 };
 
 }  // namespace oncekey::store

@@ -13,6 +13,8 @@ namespace {
 // Most holds are of records that were settled long ago: many are looked at to sweep a few.
 constexpr int rounds_max = 20;
 constexpr std::int64_t holds_max = 50;  // of a partition, in a round
+// By one script, which looks at none of their records.
+constexpr std::size_t dropped_max = 64;
 
 }  // namespace
 
@@ -37,9 +39,26 @@ void RedisEngine::Sweeper::fill(Sweep& sweep) {
 // It is only a short cut: what is left is looked at when its lease is over.
 void RedisEngine::Sweeper::drop_finished_holds() {
   std::vector<RedisCommand> commands;
-  for (const std::string& hold : engine_.options_.reservations->take_finished()) {
-    const RedisPartition& partition = engine_.keys_.of(ids_in_hold(hold).front());
-    commands.push_back(end_of(partition, hold, {}));
+  std::map<std::pair<const RedisPartition*, std::string>, std::vector<std::string>> unseen;
+  for (RedisHold& hold : engine_.options_.reservations->take_finished()) {
+    const RedisPartition& partition = engine_.keys_.of(ids_in_hold(hold.member).front());
+    if (hold.history.empty()) {
+      commands.push_back(end_of(partition, hold.member, {}));
+    } else {
+      unseen[{&partition, std::move(hold.history)}].push_back(std::move(hold.member));
+    }
+  }
+  for (const auto& [of, members] : unseen) {
+    for (std::size_t from = 0; from < members.size(); from += dropped_max) {
+      const std::size_t count = std::min(dropped_max, members.size() - from);
+      RedisCommand command = engine_.command_of(engine_.scripts_.drop_holds, *of.first);
+      command.word("1");
+      command.word(of.first->holds);
+      command.word(of.second);
+      command.word(static_cast<std::int64_t>(count));
+      for (std::size_t i = 0; i < count; ++i) command.word(members[from + i]);
+      commands.push_back(std::move(command));
+    }
   }
   engine_.run(commands, deadline_);
 }

@@ -20,8 +20,11 @@ namespace oncekey::store {
 
 class OneWayProxy {
  public:
-  explicit OneWayProxy(std::uint16_t server_port)
+  // `change`: what an answer becomes on its way.
+  using Change = std::function<std::string(std::string)>;
+  explicit OneWayProxy(std::uint16_t server_port, Change change = {})
       : server_port_(server_port),
+        change_(std::move(change)),
         listener_(test::listen_loopback(port_)),
         thread_([this] { run(); }) {}
   ~OneWayProxy() {
@@ -93,10 +96,12 @@ class OneWayProxy {
       pair.client.send(last_words_);
       return false;
     }
+    if (change_) bytes = change_(std::move(bytes));
     return loses_answers_ || pair.client.send(bytes);
   }
 
   std::uint16_t server_port_;
+  Change change_;
   std::uint16_t port_ = 0;
   test::Socket listener_;
   std::list<Pair> pairs_;

@@ -5,7 +5,7 @@ for i = 1, #KEYS do
   local head = redis.call('GETRANGE', KEYS[i], 0, HEAD_SIZE - 1)
   if string.byte(head, 2) == IN_PROGRESS then
     answers[#answers + 1] = i
-    answers[#answers + 1] = struct.unpack('<I6', head, 66)
+    answers[#answers + 1] = struct.unpack('<I6', head, SINCE_AT)
   end
 end
 return answers

@@ -12,7 +12,7 @@ local HEAD = '<BBc8c33I4I6I6I6I6I6I3I3I3'
 local HEAD_SIZE = 86
 local LAYOUT, LAYOUT_WITH_HISTORY = 1, 2
 -- Parts of a head, for scripts that take it apart by hand.
-local TIMES = '<I6I6I6'
+local SINCE_AT = 66
 local NO_TOMBSTONE = string.rep('\0', 6)
 local COMPLETED_BYTES = '\1\2'  -- layout and state
 local IN_PROGRESS, COMPLETED, FAILED, UNKNOWN, EXPIRED = 1, 2, 3, 4, 5
