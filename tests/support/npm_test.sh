@@ -4,7 +4,9 @@
 set -euo pipefail
 source_folder=$1 copy=$2
 node_major_min=18
-install_seconds_max=120 # a registry that says nothing is left alone; its packages come in a few seconds
+install_seconds_max=120 # packages come in a few seconds; a registry that falls silent is asked again, and then left alone
+export npm_config_fetch_timeout=20000 npm_config_fetch_retries=2 npm_config_fetch_retry_mintimeout=1000
+export npm_config_update_notifier=false
 
 skip() { echo "skipped: $*"; exit 77; }
 
