@@ -50,8 +50,10 @@ void Loop::remove(int fd, EventTarget& target) {
   }
 }
 
+// A loop that is at work looks by itself before it sleeps: `wake_pending_` is set before `asleep_` is
+// read here, and the other way round there, so that one of the two sees the other.
 void Loop::wake() {
-  if (wake_pending_.exchange(true)) return;
+  if (wake_pending_.exchange(true) || !asleep_) return;
   std::uint64_t one = 1;
   [[maybe_unused]] ssize_t written = ::write(wake_fd_, &one, sizeof one);
 }
@@ -82,24 +84,22 @@ void Loop::run_posted() {
 void Loop::run() {
   std::array<epoll_event, events_per_round_max> events;
   while (!stopping_) {
-    int count = ::epoll_wait(epoll_fd_, events.data(), events_per_round_max,
-                             static_cast<int>(TimerWheel::tick_ms));
+    asleep_ = true;
+    const int patience = wake_pending_ ? 0 : static_cast<int>(TimerWheel::tick_ms);
+    int count = ::epoll_wait(epoll_fd_, events.data(), events_per_round_max, patience);
+    asleep_ = false;
     ONCEKEY_ASSERT(count >= 0 || errno == EINTR);
     now_ = steady_now_ms();
-    bool woken = false;
     round_targets_.clear();
     for (int i = 0; i < count; ++i) {
       round_targets_.push_back(static_cast<EventTarget*>(events[i].data.ptr));
     }
     for (int i = 0; i < count; ++i) {
-      if (!events[i].data.ptr) {
-        woken = true;  // edge-triggered: every write reports anew, so the counter is never read
-      } else if (round_targets_[i]) {
-        round_targets_[i]->on_events(events[i].events);
-      }
+      // The loop's own is edge-triggered: every write reports anew, so its counter is never read.
+      if (round_targets_[i]) round_targets_[i]->on_events(events[i].events);
     }
     round_targets_.clear();
-    if (woken || wake_pending_) run_posted();
+    if (wake_pending_) run_posted();
     timers_.advance(now_);
     for (RoundEnd* hook : round_ends_) hook->on_round_end();
   }

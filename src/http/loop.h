@@ -64,6 +64,7 @@ class Loop {
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;
   std::atomic<bool> wake_pending_{false};
+  std::atomic<bool> asleep_{false};  // or about to be
   std::atomic<bool> stopping_{false};
 };
 
