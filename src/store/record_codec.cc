@@ -109,10 +109,13 @@ std::shared_ptr<const StoredResponse> read_response(ByteReader& in) {
 }  // namespace
 
 void append_id(std::string& out, const RecordId& id) {
-  for (const char c : id.scope) {
-    out.push_back(c);
-    if (c == escaped) out.push_back(escaped_zero);
+  out.reserve(out.size() + id.scope.size() + 2 + id.key.size());
+  std::string_view scope = id.scope;
+  for (std::size_t at = scope.find(escaped); at != scope.npos; at = scope.find(escaped)) {
+    out.append(scope, 0, at + 1).push_back(escaped_zero);
+    scope.remove_prefix(at + 1);
   }
+  out.append(scope);
   out.push_back(escaped);
   out.push_back(end_of_scope);
   out.append(id.key);
@@ -244,6 +247,12 @@ std::optional<Tombstone> decode_tombstone(std::string_view bytes) {
 }
 
 void append_response(std::string& out, const StoredResponse& response) {
+  constexpr std::size_t length_size = 2;  // of nearly every name and value
+  std::size_t size = response.body.size() + 8;
+  for (const Header& header : response.headers) {
+    size += header.name.size() + header.value.size() + 2 * length_size;
+  }
+  out.reserve(out.size() + size);
   ByteWriter writer(out);
   append_response(writer, response);
 }

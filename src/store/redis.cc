@@ -25,6 +25,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds last_words{500};
 // A metric is not worth waiting longer for.
 constexpr milliseconds stats_patience{500};
+constexpr std::size_t kinds_max = 3;  // of groups; a cluster has several of each
 
 // A server has a quarter of a batch's time to accept a connection, so that there is time for
 // another one.
@@ -118,6 +119,8 @@ void RedisEngine::apply_to_keys(std::span<Operation* const> batch, RedisDeadline
 void RedisEngine::end_settled(std::span<const Request> requests) {
   std::vector<Fence> ended;
   std::vector<const std::string*> histories;
+  ended.reserve(requests.size());
+  histories.reserve(requests.size());
   for (const Request& request : requests) {
     const auto* settle = std::get_if<Settle>(&request.operation());
     if (settle == nullptr || !std::holds_alternative<Settled>(settle->outcome)) continue;
@@ -134,6 +137,8 @@ void RedisEngine::end_settled(std::span<const Request> requests) {
 void RedisEngine::find_places(std::span<Request> requests) {
   std::vector<Request*> completing;
   std::vector<Fence> fences;
+  completing.reserve(requests.size());
+  fences.reserve(requests.size());
   for (Request& request : requests) {
     const auto* settle = std::get_if<Settle>(&request.operation());
     if (settle == nullptr || !std::holds_alternative<SettleCompleted>(settle->verdict)) continue;
@@ -163,6 +168,7 @@ void RedisEngine::run_one_by_one(std::span<Request* const> requests, RedisDeadli
 void RedisEngine::run_in_groups(std::span<Request> requests, RedisDeadline deadline) {
   find_places(requests);
   std::vector<Group> groups;
+  groups.reserve(kinds_max);
   std::vector<Request*> alone;
   for (Request& request : requests) {
     const auto kind = group_of(request);

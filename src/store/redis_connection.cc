@@ -189,10 +189,9 @@ bool RedisConnection::was_closed() const {
   return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-void RedisConnection::send(std::string_view wire, std::size_t replies) {
+std::string& RedisConnection::outgoing() {
   ONCEKEY_ASSERT(is_ready());
-  out_.append(wire);
-  awaited_ += replies;
+  return out_;
 }
 
 bool RedisConnection::is_settled() const {

@@ -50,8 +50,10 @@ class RedisConnection {
   // The server closed it while nothing was under way, as at a restart.
   bool was_closed() const;
 
-  // Only when ready: commands as they go over the wire, and how many replies they will have.
-  void send(std::string_view wire, std::size_t replies);
+  // Only when ready: where commands are added as they go over the wire, and then how many replies
+  // they will have.
+  std::string& outgoing();
+  void expect(std::size_t replies) { awaited_ += replies; }
   bool is_settled() const;  // ready and answered, or broken
   // In the order of the commands; fewer than commands when the connection broke or is still busy.
   std::vector<RedisReply> take_replies();

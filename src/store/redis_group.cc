@@ -11,6 +11,8 @@ namespace {
 
 // After each word.
 constexpr std::size_t line_end = 2;
+// What a command has beside its records, their keys and their hold: names of indexes, numbers.
+constexpr std::size_t words_around_max = 256;
 
 // Where its time will be.
 void add_text_stamp(RedisCommand& command, DurationMs later) {
@@ -89,6 +91,8 @@ RedisCommand RedisEngine::Group::command() const {
   const bool reserves = kind_ == GroupKind::reserve;
   RedisCommand command = engine_.command_of(script(), partition_);
   command.must_be_replicated = true;
+  command.words.reserve(keys_.size() + hold_.size() + arguments_.size() + words_around_max);
+  command.stamps.reserve(stamps_.size() + 2);
   command.word(static_cast<std::int64_t>(requests_.size() + (reserves ? 2 : 1)));
   if (reserves) command.word(partition_.holds);
   command.word(partition_.running);
@@ -128,6 +132,7 @@ void RedisEngine::Group::understand(const RedisCommand& answered, std::vector<Re
 // Only where every record that the hold names was taken under it.
 void RedisEngine::Group::remember(const RedisCommand& answered) {
   std::vector<RedisReservations::Made> made;
+  made.reserve(requests_.size());
   for (const Request* request : requests_) {
     const auto& reserve = std::get<Reserve>(request->operation());
     const auto* execute = std::get_if<Execute>(&reserve.outcome);

@@ -18,6 +18,9 @@ class RedisEngine::Group {
       : engine_(engine), kind_(kind), partition_(partition) {
     keys_.reserve(4 << 10);  // of a usual batch
     arguments_.reserve(16 << 10);
+    requests_.reserve(redis_group_max);
+    stamps_.reserve(2 * redis_group_max);
+    records_.reserve(redis_group_max);
   }
 
   GroupKind kind() const { return kind_; }

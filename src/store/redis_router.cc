@@ -113,7 +113,7 @@ void RedisRouter::play(Round& round, RedisDeadline deadline) {
 }
 
 void RedisRouter::send(Node& node, RedisDeadline deadline) {
-  std::string wire;
+  std::string& wire = node.connection->outgoing();
   std::size_t replies = 0;
   const TimestampMs now = node.connection->server_time_at(steady_clock::now());
   const TimestampMs last_moment = node.connection->server_time_at(deadline);
@@ -143,7 +143,7 @@ void RedisRouter::send(Node& node, RedisDeadline deadline) {
         wire, {"WAIT", std::to_string(url_.wait_replicas), std::to_string(url_.wait_timeout_ms)});
     ++replies;
   }
-  node.connection->send(wire, replies);
+  node.connection->expect(replies);
   node.was_sent = true;
 }
 

@@ -91,9 +91,8 @@ bool RedisRouter::read_map(Node& node, RedisDeadline deadline) {
     if (node.connection) failed(node, node.connection->trouble());
     return false;
   }
-  std::string wire;
-  append_command(wire, {"CLUSTER", "SLOTS"});
-  node.connection->send(wire, 1);
+  append_command(node.connection->outgoing(), {"CLUSTER", "SLOTS"});
+  node.connection->expect(1);
   RedisConnection* const connections[] = {node.connection.get()};
   drive(connections, deadline);
   if (!node.connection->is_settled()) node.connection->give_up("no answer in time");
