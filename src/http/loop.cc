@@ -50,8 +50,8 @@ void Loop::remove(int fd, EventTarget& target) {
   }
 }
 
-// A loop that is at work looks by itself before it sleeps: `wake_pending_` is set before `asleep_` is
-// read here, and the other way round there, so that one of the two sees the other.
+// A loop that is at work looks by itself before it sleeps: `wake_pending_` is set before `asleep_`
+// is read here, and the other way round there, so that one of the two sees the other.
 void Loop::wake() {
   if (wake_pending_.exchange(true) || !asleep_) return;
   std::uint64_t one = 1;
