@@ -56,18 +56,15 @@ class ReloadFixture : public GatewayFixture {
         << gateway_->process().output();
   }
 
-  // The reason why it is not.
+  // The reason why it is not, from the log, which has it after the figures do.
   std::string refused_reload(const std::string& text) {
-    const double before = reloads("refused");
+    const std::size_t before = refusals().size();
     write(text);
     gateway_->process().signal(SIGHUP);
-    EXPECT_TRUE(eventually([&] { return reloads("refused") > before; }))
+    std::vector<std::string> reasons;
+    EXPECT_TRUE(eventually([&] { return (reasons = refusals()).size() > before; }))
         << gateway_->process().output();
-    std::string reason;
-    for (const std::string& line : gateway_->process().lines()) {
-      if (json_text(line, "/event") == "reload_refused") reason = json_text(line, "/reason");
-    }
-    return reason;
+    return reasons.empty() ? "" : reasons.back();
   }
 
   // A request that both configurations take, and whose answer is the request as the upstream had
@@ -83,6 +80,16 @@ class ReloadFixture : public GatewayFixture {
 
  private:
   std::string store() { return "rocksdb:" + (data_.path() / "data").string(); }
+
+  std::vector<std::string> refusals() {
+    std::vector<std::string> reasons;
+    for (const std::string& line : gateway_->process().lines()) {
+      if (json_text(line, "/event") == "reload_refused") {
+        reasons.push_back(json_text(line, "/reason"));
+      }
+    }
+    return reasons;
+  }
 
   TemporaryFolder data_;
 };
