@@ -61,7 +61,11 @@ Task<void> use_twice(UpstreamPool& pool, Loop& loop, SteadyMs idle_ms,
 
 class UpstreamReuse : public Upstream {
  protected:
-  bool reused_after(std::function<void()> between, SteadyMs idle_ms = 0,
+  // Longer than a busy connection is idle: nothing was read from these, so epoll's word is not
+  // enough, and the socket itself must be asked.
+  static constexpr SteadyMs asked_ms = 10;
+
+  bool reused_after(std::function<void()> between, SteadyMs idle_ms = asked_ms,
                     UpstreamOptions options = {}) {
     UpstreamAddress address(host_port());
     UpstreamPool pool(loop_, address, options);
@@ -93,6 +97,44 @@ TEST_F(UpstreamReuse, ConnectionWithBytesNobodyAskedForIsNotUsedAgain) {
 
 TEST_F(UpstreamReuse, ConnectionThatWasIdleTooLongIsNotUsedAgain) {
   EXPECT_FALSE(reused_after([] {}, 60, {.idle_ms = 40}));
+}
+
+// Without a pause in which the socket would be asked.
+Task<void> read_and_use_again(UpstreamPool& pool, bool& reused) {
+  Lease first, second;
+  std::string error, body;
+  co_await acquire_into(pool, first, error);
+  const SteadyMs deadline = first->stream.loop().now() + 10'000;
+  const auto read = co_await first->read_head("POST", {1'000, 10}, deadline);
+  EXPECT_TRUE(read.ok) << read.error;
+  EXPECT_EQ(co_await read_whole(first->body, 1'000, deadline, body), BodyRead::complete);
+  pool.release(std::move(first));
+  co_await acquire_into(pool, second, error);
+  EXPECT_EQ(error, "");
+  reused = second->reused;
+}
+
+class UpstreamReuseAtOnce : public Upstream {
+ protected:
+  bool reused_after(std::string_view bytes) {
+    UpstreamAddress address(host_port());
+    UpstreamPool pool(loop_, address, {});
+    bool reused = false;
+    RunningTasks tasks(loop_);
+    tasks.add(read_and_use_again(pool, reused));
+    test::Socket socket = accept();
+    EXPECT_TRUE(socket.send(bytes));
+    tasks.wait();
+    return reused;
+  }
+};
+
+TEST_F(UpstreamReuseAtOnce, ConnectionWhoseAnswerWasRead) {
+  EXPECT_TRUE(reused_after("HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello"));
+}
+
+TEST_F(UpstreamReuseAtOnce, NotIfMoreThanTheAnswerCame) {
+  EXPECT_FALSE(reused_after("HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello there"));
 }
 
 Task<void> release_three(UpstreamPool& pool) {
