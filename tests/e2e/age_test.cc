@@ -9,6 +9,7 @@ class AgeWindow : public GatewayFixture {
  protected:
   static constexpr const char* sent_header = "Repeatability-First-Sent";
 
+  // In whole seconds, so up to one more: a window of one second may be over at once.
   static std::string seconds_ago(std::int64_t seconds) {
     const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::system_clock::now().time_since_epoch());
@@ -69,8 +70,8 @@ TEST_F(AgeWindow, TimeCannotBeFreshenedUnderTheSameKey) {
 
 TEST_F(AgeWindow, CapturedRequestDoesNotRunAfterItsKeyExpired) {
   serve(
-      "[[route]]\nmatch = \"POST *\"\nmax_age = \"1s\"\nage_leeway = \"0s\"\n"
-      "retention = \"2s\"\nupstream_timeout = \"1s\"\n");
+      "[[route]]\nmatch = \"POST *\"\nmax_age = \"2s\"\nage_leeway = \"0s\"\n"
+      "retention = \"3s\"\nupstream_timeout = \"1s\"\n");
   const std::string first_sent = seconds_ago(0);
   ASSERT_EQ(send(key_a, first_sent).status, 201);
   HttpResponse later;
@@ -83,7 +84,7 @@ TEST_F(AgeWindow, CapturedRequestDoesNotRunAfterItsKeyExpired) {
 }
 
 TEST_F(AgeWindow, WhatFailedIsNotTriedAgainWhenItIsOld) {
-  serve("[[route]]\nmatch = \"POST *\"\nmax_age = \"1s\"\n");
+  serve("[[route]]\nmatch = \"POST *\"\nmax_age = \"2s\"\n");
   const std::string first_sent = seconds_ago(0);
   ASSERT_EQ(send(key_a, first_sent, "status=503").status, 503);
   ASSERT_TRUE(eventually_too_old(first_sent));

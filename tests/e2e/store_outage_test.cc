@@ -344,7 +344,7 @@ TEST_P(RoleWithoutRights, BackgroundWorkThatKeepsFailingIsToldOfOnceAndWhenItWor
 TEST_P(RoleWithoutRights, LeaseThatIsOverIsInFlightUntilItIsSwept) {
   FragileStore store(GetParam());
   const std::string short_lease =
-      "[[route]]\nmatch = \"POST,PATCH *\"\nlease = \"1s\"\nupstream_timeout = \"900ms\"\n";
+      "[[route]]\nmatch = \"POST,PATCH *\"\nlease = \"3s\"\nupstream_timeout = \"2900ms\"\n";
   gateway_ = node(store.url(), short_lease);
   other_ = node(store.url(), short_lease);
   PostgresServer& server = store.postgres();
