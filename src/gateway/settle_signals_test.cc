@@ -41,7 +41,7 @@ TEST(SettleSignals, OtherRecordsDoNotEndAWait) {
   SettleSignals signals;
   const RecordId id{"t", "k"};
   int resumed = 0;
-  const SteadyMs begun = http::steady_now_ms();
+  const SteadyMs begun = loop.now();
   http::RunningTasks tasks(loop);
   tasks.add(wait_for(signals, loop, id, 60, resumed));
   signals.notify({"t", "other"});

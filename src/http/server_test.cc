@@ -101,11 +101,7 @@ class PathHandler final : public Handler {
 
 class Server : public testing::Test {
  protected:
-  Server() {
-    options_.timeouts.header_ms = 150;
-    options_.timeouts.body_ms = 400;
-    options_.head.bytes = 4'096;
-  }
+  Server() { options_.head.bytes = 4'096; }
   ~Server() override {
     if (!thread_.joinable()) return;
     loop_.post([this] {
@@ -174,8 +170,6 @@ TEST_F(Server, PipelinedRequestsAreAnsweredInOrder) {
 }
 
 TEST_F(Server, RequestMayArriveByteByByte) {
-  options_.timeouts.header_ms = 10'000;
-  options_.timeouts.body_ms = 10'000;
   start();
   HttpConnection client(port_);
   for (char c : post("/echo", "slowly")) ASSERT_TRUE(client.send(std::string_view(&c, 1)));
@@ -264,6 +258,7 @@ TEST_F(Server, OtherExpectationsAreRefused) {
 }
 
 TEST_F(Server, SlowHeadIsAnsweredWithATimeout) {
+  options_.timeouts.header_ms = 150;
   start();
   HttpConnection client(port_);
   ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nHo"));
@@ -273,6 +268,7 @@ TEST_F(Server, SlowHeadIsAnsweredWithATimeout) {
 }
 
 TEST_F(Server, SlowBodyIsSeenByTheHandler) {
+  options_.timeouts.body_ms = 400;
   start();
   HttpConnection client(port_);
   ASSERT_TRUE(client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo"));
@@ -407,7 +403,6 @@ TEST_F(Server, DrainClosesIdleConnectionsAtOnceAndBusyOnesAfterTheirAnswer) {
 }
 
 TEST_F(Server, DrainLetsARequestThatHasBegunToArriveFinish) {
-  options_.timeouts.header_ms = 10'000;
   start();
   HttpConnection client(port_);
   const std::string request = post("/echo", "x");

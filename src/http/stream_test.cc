@@ -93,7 +93,7 @@ TEST(Stream, ReadEndsAtItsDeadlineAndNotBefore) {
   Stream near(loop, pair.near), far(loop, pair.far);
   ByteBuffer room;
   IoResult got;
-  const SteadyMs begun = steady_now_ms();
+  const SteadyMs begun = loop.now();
   RunningTasks tasks(loop);
   tasks.add(read_some(near, room, 70, got));
   tasks.wait();

@@ -18,21 +18,23 @@ using test::Issued;
 using test::ScriptedUpstream;
 
 Task<void> send_each(Client& client, const std::vector<std::string>& behaviours, Loop& loop,
-                     std::vector<ClientOutcome>& outcomes) {
+                     SteadyMs pause_ms, std::vector<ClientOutcome>& outcomes) {
   for (const std::string& behaviour : behaviours) {
     std::string fields = "X-Test-Behaviour: " + behaviour + "\r\n";
     ClientRequest request{"POST", "/orders", fields, "{\"amount\":1}"};
     ClientOutcome outcome = co_await client.send(request);
     outcomes.push_back(std::move(outcome));
-    Sleep pause(loop, 20);  // longer than a busy connection is idle, so that the socket is asked
+    Sleep pause(loop, pause_ms);
     co_await pause;
   }
 }
 
 class TlsClient : public testing::Test {
  protected:
+  // The pauses are longer than a busy connection is idle, so that the socket is asked.
   std::vector<ClientOutcome> post(const std::string& url,
-                                  const std::vector<std::string>& behaviours) {
+                                  const std::vector<std::string>& behaviours,
+                                  SteadyMs pause_ms = 20) {
     auto tls = ClientTls::open(tls_);
     EXPECT_TRUE(tls) << tls.error();
     Loop loop;
@@ -42,7 +44,7 @@ class TlsClient : public testing::Test {
     Client client(loop, *parse_destination(url), options);
     std::vector<ClientOutcome> outcomes;
     RunningTasks tasks(loop);
-    tasks.add(send_each(client, behaviours, loop, outcomes));
+    tasks.add(send_each(client, behaviours, loop, pause_ms, outcomes));
     tasks.wait();
     return outcomes;
   }
@@ -134,7 +136,8 @@ TEST_F(TlsClient, TicketsDoNotMakeAnIdleConnectionLookClosed) {
 TEST_F(TlsClient, ClosedConnectionIsReplacedByOneThatResumes) {
   trust(authority_);
   ScriptedUpstream upstream(test::tls_server(authority_.issue()));
-  const auto outcomes = post(upstream.url(), {"close-silently", "status=202"});
+  // Time for the upstream to have closed.
+  const auto outcomes = post(upstream.url(), {"close-silently", "status=202"}, 1'000);
   EXPECT_EQ(std::get<Answered>(outcomes.at(1)).status, 202);
   EXPECT_EQ(upstream.connections_accepted(), 2u);
   EXPECT_EQ(upstream.connections_resumed(), 1u);

@@ -24,7 +24,7 @@ ClientOptions quick() {
 TEST(ClientTrouble, SilenceEndsWithTheAttemptsTimeout) {
   const ListedAnswers server({{.way = ListedAnswer::Way::silence}, {.status = 201, .body = "{}"}});
   ClientOptions options = quick();
-  options.attempt_timeout_ms = 100;
+  options.attempt_timeout_ms = 1'000;
   const ClientResult result = Client(server.url(), options).run({});
   ASSERT_TRUE(std::holds_alternative<Finished>(result)) << std::get<GaveUp>(result).detail;
   EXPECT_EQ(std::get<Finished>(result).attempts, 2);

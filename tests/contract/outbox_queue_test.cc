@@ -366,7 +366,7 @@ TEST_P(OutboxQueue, WaitingEndsWhenARetryIsDueOrAClaimRunsOut) {
 }
 
 TEST_P(OutboxQueue, WhatBecameDueSinceTheLastLookIsNotWaitedFor) {
-  constexpr milliseconds delay(500);
+  constexpr milliseconds delay(1'000);
   // A worker that has found nothing twice sleeps; its time passes after that, while nobody looks.
   const auto sleep_past_it = [&] {
     EXPECT_TRUE(claim().empty());

@@ -172,7 +172,7 @@ TEST_F(PostgresQueueTest, WakeFromAnotherThreadEndsTheWait) {
 TEST_F(PostgresQueueTest, WaitEndsWhenARetryIsDue) {
   enqueue("a");
   const auto messages = claimed(*queue_);
-  recorded(*queue_, {{messages[0].id, messages[0].claim, RetryLater{"busy", milliseconds(80)}}});
+  recorded(*queue_, {{messages[0].id, messages[0].claim, RetryLater{"busy", milliseconds(2'000)}}});
   fall_asleep(*queue_);
   EXPECT_LT(waiting(*queue_).get(), seconds(30));
   EXPECT_TRUE(test::eventually([&] { return payloads(claimed(*queue_)) == "a"; }));

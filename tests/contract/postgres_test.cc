@@ -75,7 +75,7 @@ TEST_F(Postgres, ServerThatIsDownIsUnavailableInBoundedTimeAndThenUsedAgain) {
 }
 
 TEST_F(Postgres, ReservationSentToAFrozenServerIsWithdrawnWhenItAnswersAgain) {
-  engine_ = open(300);
+  engine_ = open(1'500);
   const Fence failed = std::get<Execute>(apply(reserve_of("again"))).fence;
   apply(settle_of("again", failed, SettleFailed{"refused"}));
   server_.freeze();
@@ -269,7 +269,7 @@ TEST_F(PostgresInDoubt, ChangesOfOperatorsWhoseAnswerWasLost) {
 // As a pooler does when it loses the server: its message is no proof that nothing was committed.
 TEST_F(PostgresInDoubt, ErrorThatEndsTheConnectionIsNoAnswer) {
   OneWayProxy proxy(server_.port());
-  engine_ = open(url_through(proxy), 500);
+  engine_ = open(url_through(proxy), 1'500);
   execute("prepared");
   const std::string fields = "SFATAL\0VFATAL\0C08P01\0Mserver conn crashed?\0\0"s;
   const std::string length{0, 0, 0, static_cast<char>(fields.size() + 4)};
@@ -393,10 +393,10 @@ TEST_F(Postgres, LargeAnswersDoNotHoldUpTheSmallOnes) {
   const Fence small = execute("small").fence;
   server_.execute(
       "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-      " IF length(NEW.response_body) > 1000000 THEN PERFORM pg_sleep(2); END IF;"
+      " IF length(NEW.response_body) > 1000000 THEN PERFORM pg_sleep(4); END IF;"
       " RETURN NEW; END $$;"
       "CREATE TRIGGER slow BEFORE UPDATE ON oncekey.records FOR EACH ROW EXECUTE FUNCTION slow()");
-  engine_ = open(500);
+  engine_ = open(1'500);
   Operation settles[] = {settle_of("large", large, answered(std::string(5 << 20, 'x'))),
                          settle_of("small", small, answered())};
   Operation* const batch[] = {&settles[0], &settles[1]};

@@ -19,6 +19,7 @@ namespace {
 constexpr Milliseconds sweep_patience{15'000};
 
 constexpr Milliseconds brief_outage{300};
+constexpr std::size_t requests_min = 500;
 
 class Campaign {
  public:
@@ -72,6 +73,8 @@ class Campaign {
       if (stage_.has_cache()) ask_again(disturbance.detail);
       if (options_.progress) tell(disturbance, resumed, load.figures().requests);
     }
+    // On a slow machine the pauses between disturbances are not enough to show anything.
+    eventually([&] { return load.figures().requests >= requests_min; });
     load.stop();
     report_.load = load.figures();
     for (Finding& finding : load.findings()) report_.findings.push_back(std::move(finding));

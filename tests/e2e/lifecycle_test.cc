@@ -150,7 +150,7 @@ TEST_F(Lifecycle, RequestInFlightAtAKillIsUnknownAtTheNextStartAndReported) {
 }
 
 TEST_F(Lifecycle, UnknownOutlivesItsRetentionAndFailedStaysRetryableAcrossAKill) {
-  serve("[[route]]\nmatch = \"POST /orders\"\nretention = \"1s\"\n");
+  serve("[[route]]\nmatch = \"POST /orders\"\nretention = \"3s\"\n");
   post(key_a, "reset-unanswered");
   EXPECT_EQ(post(key_b, "status=503").status, 503);
   gateway_->restart();

@@ -102,7 +102,7 @@ TEST_F(ReplayAtTheGateway, ConfiguredHeaderListDecides) {
 }
 
 TEST_F(ReplayAtTheGateway, AfterRetentionTheKeyIsNew) {
-  serve("[[route]]\nmatch = \"POST /orders\"\nretention = \"1s\"\n");
+  serve("[[route]]\nmatch = \"POST /orders\"\nretention = \"3s\"\n");
   HttpResponse first = post(key_a);
   EXPECT_EQ(post(key_a).body, first.body);
   HttpResponse second;

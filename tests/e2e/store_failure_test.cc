@@ -13,7 +13,7 @@ class StoreFailure : public GatewayFixture {
   void serve_with_fragile_disk(const std::string& routes = "") {
     gateway_ = std::make_unique<GatewayProcess>(GatewayProcess::Options{
         .upstream = upstream_.url(),
-        .toml = "[timeouts]\nstore = \"300ms\"\n" + routes,
+        .toml = "[timeouts]\nstore = \"1500ms\"\n" + routes,
         // Beyond the file size limit a write shall fail like one to a full disk, without a signal.
         .launcher = {"/bin/sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"}});
   }

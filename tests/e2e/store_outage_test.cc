@@ -277,12 +277,12 @@ TEST_P(HeldRecord, WhatIsTooOldIsNotSentOnUnprotected) {
   const std::string url = fresh_store(GetParam());
   const std::string route =
       "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\nmax_age = \"5m\"\n";
-  const auto then = std::chrono::system_clock::now() - std::chrono::seconds(297);
+  gateway_ = node(url, short_patience + route);
+  const auto then = std::chrono::system_clock::now() - std::chrono::seconds(295);
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(then.time_since_epoch());
   const auto request = [&](const std::string& key) {
     return order(key).with("Repeatability-First-Sent", format_rfc3339(ms.count()));
   };
-  gateway_ = node(url, short_patience + route);
   EXPECT_EQ(gateway_->send(request(key_a)).status, 201);
   int tries = 0;
   EXPECT_TRUE(eventually([&] {

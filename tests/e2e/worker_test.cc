@@ -151,6 +151,7 @@ TEST_P(Worker, ClaimsOfAKilledWorkerAreTakenOver) {
 }
 
 TEST_P(Worker, TwoWorkersShareTheWork) {
+  worker_settings = "lease = \"30s\"\npoll = \"100ms\"\n";  // neither takes over from the other
   for (int i = 0; i < 200; ++i) enqueue("key-" + std::to_string(i));
   const auto one = worker();
   const auto two = worker();

@@ -172,7 +172,7 @@ TEST_P(PaymentsWorkerCrash, KilledAtEveryStepEachMessageIsDoneExactlyOnce) {
       const std::string at = step + ":" + std::to_string(time);
       SCOPED_TRACE(at);
       // Refused once, then delivered; and slow where claims have to be extended meanwhile.
-      const std::string slow = step == "worker-extended" ? "slow:600, " : "";
+      const std::string slow = step == "worker-extended" ? "slow:900, " : "";
       const HttpRequest request = new_operation(at, slow + "error-500");
       const HttpResponse answer = stage_.send(request);
       ASSERT_EQ(answer.status, 202) << answer.body;

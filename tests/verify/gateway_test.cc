@@ -69,10 +69,10 @@ TEST(GatewayVerified, KeepsEveryPromiseWhereDuplicatesWait) {
                           .toml = std::string(toml) + "[[route]]\nmatch = \"POST,PATCH *\"\n"
                                                       "on_inflight = \"wait\"\n"
                                                       "on_expired = \"tombstone\"\n"
-                                                      "retention = \"1s\"\n"});
+                                                      "retention = \"3s\"\n"});
   const std::string url = "http://127.0.0.1:" + std::to_string(gateway.port());
   const auto run = verify_orders(
-      url, {"--expires-after=1500ms",
+      url, {"--expires-after=4s",
             "--only=burst,in-flight-once,in-flight-retry-after,in-flight-mismatch,after-expiry"});
   EXPECT_EQ(run.exit_code, 0) << run.output;
   EXPECT_EQ(run.with("pass"),

@@ -8,7 +8,9 @@ namespace oncekey::test {
 namespace {
 
 constexpr Milliseconds forever{3'600'000};
-constexpr Milliseconds usual_work{15};  // a client that leaves at once is gone when it ends
+// A client that leaves at once is gone when the work ends; long where a flaw depends on it.
+constexpr Milliseconds usual_work{15};
+constexpr Milliseconds work_for_leavers{150};
 
 std::string text_of(const Reply& reply, bool with_body) {
   std::string text = "HTTP/1.1 " + std::to_string(reply.status) + " Practice\r\n";
@@ -105,7 +107,9 @@ Reply PracticeShop::list() const {
 
 Reply PracticeShop::order(const HttpMessage& request) {
   const std::string slow = request.header("X-Shop-Slow");
-  let_time_pass(slow.empty() ? usual_work : Milliseconds(std::stoi(slow)));
+  const bool leaving_matters = flaw_ == Flaw::forgets_when_client_left;
+  const Milliseconds usual = leaving_matters ? work_for_leavers : usual_work;
+  let_time_pass(slow.empty() ? usual : Milliseconds(std::stoi(slow)));
   if (const std::string fail = request.header("X-Shop-Fail"); !fail.empty()) {
     return {std::stoi(fail), {{"Content-Type", "application/json"}}, "{\"error\":\"closed\"}"};
   }
