@@ -34,7 +34,11 @@ class Figure:
         def shown(value, before=""):
             return "-" if value is None else f"{before}{number(value)}{self.unit}"
 
-        return [self.what, shown(self.value), shown(self.land, sign), shown(self.aim, sign), self.verdict, self.note]
+        measured = shown(self.value)
+        if self.value is not None and any(
+                number(self.value) == number(bound) and not self.meets(bound) for bound in (self.land, self.aim)):
+            measured = f"{self.value:.4g}{self.unit}"  # rounded, it would look as if the bound were met
+        return [self.what, measured, shown(self.land, sign), shown(self.aim, sign), self.verdict, self.note]
 
 
 def number(value):
