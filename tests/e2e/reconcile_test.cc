@@ -54,7 +54,8 @@ TEST_F(Reconciliation, ChargeWithoutAnAnswerHealsByItself) {
   EXPECT_EQ(json_text(retry.body, "/idempotency_key"), key_a);
   EXPECT_EQ(json_text(retry.body, "/status"), "succeeded");
   EXPECT_EQ(provider_.total("/charges"), 1);
-  EXPECT_TRUE(eventually([&] { return settled(*gateway_) == 1; })) << settled(*gateway_);
+  EXPECT_TRUE(eventually([&] { return settled(*gateway_) >= 1; }));
+  EXPECT_EQ(settled(*gateway_), 1);
 }
 
 TEST_F(Reconciliation, DeclinedChargeIsAnsweredAsDeclinedAndNotTriedAgain) {
@@ -244,7 +245,8 @@ TEST_P(SharedReconciliation, TwoNodesSettleEachRecordOnce) {
     EXPECT_EQ(other_->send(provider_.charge(key)).status, 201);
   }
   const auto settled_by_both = [&] { return settled(*gateway_) + settled(*other_); };
-  EXPECT_TRUE(eventually([&] { return settled_by_both() == count; })) << settled_by_both();
+  EXPECT_TRUE(eventually([&] { return settled_by_both() >= count; }));
+  EXPECT_EQ(settled_by_both(), count);
   EXPECT_EQ(provider_.total("/charges"), count);
 }
 

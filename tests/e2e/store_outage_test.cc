@@ -185,8 +185,8 @@ TEST_P(StoreOutage, ResultsAreRecordedBeforeLeasesThatEndedInTheOutageAreSwept) 
   FragileStore store(GetParam());
   // Long enough for a slow machine to stop the store before the upstream's time is up.
   constexpr Milliseconds lease{4'000};
-  serve_on(store,
-           "[[route]]\nmatch = \"POST,PATCH *\"\nlease = \"4s\"\nupstream_timeout = \"3900ms\"\n");
+  serve_on(store, "[[route]]\nmatch = \"POST,PATCH *\"\nupstream_timeout = \"3900ms\"\nlease = \"" +
+                      std::to_string(lease.count()) + "ms\"\n");
   std::vector<std::unique_ptr<HttpConnection>> clients;
   std::vector<std::string> keys;
   for (int i = 0; i < 8; ++i) keys.push_back("while-it-runs-" + std::to_string(1000 + i));
