@@ -25,7 +25,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds last_words{500};
 // A metric is not worth waiting longer for.
 constexpr milliseconds stats_patience{500};
-constexpr std::size_t kinds_max = 3;  // of groups; a cluster has several of each
+constexpr std::size_t kinds_max = 3;  // of groups; there may be several of each
 
 // A server has a quarter of a batch's time to accept a connection, so that there is time for
 // another one.
@@ -176,12 +176,8 @@ void RedisEngine::run_in_groups(std::span<Request> requests, RedisDeadline deadl
       alone.push_back(&request);
       continue;
     }
-    // In a cluster the keys of one script are in one slot.
-    const bool anywhere = !router_.url().cluster;
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& open) {
-      return open.kind() == *kind && !open.is_full() &&
-             (anywhere || &open.partition() == &request.partition());
-    });
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& open) { return open.accepts(*kind, request); });
     if (group == groups.end()) {
       groups.emplace_back(*this, *kind, request.partition()).add(request);
     } else {

@@ -23,6 +23,13 @@ void add_text_stamp(RedisCommand& command, DurationMs later) {
 
 }  // namespace
 
+bool RedisEngine::Group::accepts(GroupKind kind, const Request& request) const {
+  if (kind != kind_ || requests_.size() >= redis_group_max) return false;
+  // In a cluster the keys of one script are in one slot.
+  if (engine_.router_.url().cluster && &request.partition() != &partition_) return false;
+  return kind != GroupKind::complete || request.place()->retention_ms == retention_ms_;
+}
+
 void RedisEngine::Group::add(Request& request) {
   append_word(keys_, request.partition().records, request.encoded_id());
   if (const auto* reserve = std::get_if<Reserve>(&request.operation())) {
@@ -56,10 +63,10 @@ void RedisEngine::Group::add(const Request& request, const Settle& settle) {
     return;
   }
   const RedisPlace& place = *request.place();
-  append_word(arguments_, std::to_string(std::max<DurationMs>(1, place.retention_ms)));
+  retention_ms_ = place.retention_ms;
   add_stamped(redis_completed_record(place.record, answer),
               {{redis_since_at, 0}, {redis_expires_at, place.retention_ms}});
-  argument_count_ += 3;
+  argument_count_ += 2;
 }
 
 void RedisEngine::Group::add_stamped(std::string_view record,
@@ -103,6 +110,7 @@ RedisCommand RedisEngine::Group::command() const {
     add_text_stamp(command, lease_min_ms_);
   }
   if (kind_ != GroupKind::settle) add_text_stamp(command, 0);
+  if (kind_ == GroupKind::complete) command.word(std::max<DurationMs>(1, retention_ms_));
   for (const RedisStamp& stamp : stamps_) {
     command.stamps.push_back({command.words.size() + stamp.at, stamp.later, stamp.is_text});
   }

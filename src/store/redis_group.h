@@ -1,6 +1,6 @@
 // Operations of one kind on different keys, done by one script: reserves, and settles as completed,
-// of records that are known or not. Whatever the script finds not to be simple is asked one by one
-// afterwards.
+// of records that are known (and kept equally long) or not. Whatever the script finds not to be
+// simple is asked one by one afterwards.
 #pragma once
 
 #include <vector>
@@ -23,9 +23,8 @@ class RedisEngine::Group {
     records_.reserve(redis_group_max);
   }
 
-  GroupKind kind() const { return kind_; }
-  const RedisPartition& partition() const { return partition_; }
-  bool is_full() const { return requests_.size() >= redis_group_max; }
+  // Whether that request, of that kind, can be done by the same script.
+  bool accepts(GroupKind kind, const Request& request) const;
   void add(Request& request);
   RedisCommand command() const;
   // Fills the outcomes, except of those that it adds to `alone`.
@@ -54,6 +53,7 @@ class RedisEngine::Group {
   std::vector<Piece> records_;  // in it, but for their times
   std::string hold_;
   DurationMs lease_min_ms_ = 0;
+  DurationMs retention_ms_ = 0;  // of all that it completes
 };
 
 }  // namespace oncekey::store

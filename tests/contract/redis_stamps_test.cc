@@ -95,6 +95,9 @@ class RedisCompletions : public ::testing::Test {
   std::vector<Fence> reserve(const std::vector<std::string>& keys, Engine& engine) {
     std::vector<Operation> operations;
     for (const std::string& key : keys) operations.emplace_back(reserve_of(key));
+    return reserve(operations, engine);
+  }
+  std::vector<Fence> reserve(std::vector<Operation>& operations, Engine& engine) {
     apply(operations, engine, 1'000);
     std::vector<Fence> fences;
     for (const Operation& each : operations) {
@@ -112,14 +115,18 @@ class RedisCompletions : public ::testing::Test {
     op.id = reserve_of(key).id;
     return *std::get<std::optional<Record>>(apply_to(*engine_, std::move(op), 2'000));
   }
-  // All that is stored, but for the fence.
-  std::string bytes_of(const std::string& key) {
+  // What the server says of that key's record.
+  std::string ask(const char* command, const std::string& key) {
     const auto parsed = parse_redis_url(url_);
     test::RedisClient client(parsed->addresses.front().port);
     client.command({"SELECT", std::to_string(parsed->database)});
     std::string id;
     append_id(id, reserve_of(key).id);
-    std::string value = client.command({"GET", RedisKeys().of(id).records + id});
+    return client.command({command, RedisKeys().of(id).records + id});
+  }
+  // All that is stored, but for the fence.
+  std::string bytes_of(const std::string& key) {
+    std::string value = ask("GET", key);
     EXPECT_GT(value.size(), redis_expires_at) << key;
     return value.replace(2, sizeof(Fence), sizeof(Fence), '-');
   }
@@ -151,6 +158,25 @@ TEST_F(RedisCompletions, LeaveTheSameRecordWhicheverScriptMadeThem) {
   EXPECT_EQ(expected.completed_at, 1'500);
   EXPECT_EQ(bytes_of("unknown"), bytes_of("known"));
   EXPECT_EQ(bytes_of("alone"), bytes_of("known"));
+}
+
+// Those that are completed together are not always kept equally long.
+TEST_F(RedisCompletions, AreForgottenByTheServerEachInItsOwnTime) {
+  std::vector<Operation> reserves{reserve_of("short"), reserve_of("long"), reserve_of("short too")};
+  std::get<Reserve>(reserves[1]).retention_ms = 10 * retention_ms;
+  const auto fences = reserve(reserves, *engine_);
+  std::vector<Operation> settles{settle_of("short", fences[0], answered()),
+                                 settle_of("long", fences[1], answered()),
+                                 settle_of("short too", fences[2], answered())};
+  apply(settles, *engine_, 1'001);
+  for (const Operation& each : settles) EXPECT_OUTCOME(Settled, std::get<Settle>(each).outcome);
+  const auto left_ms = [&](const std::string& key) { return std::stoll(ask("PTTL", key)); };
+  for (const auto& [key, kept_ms] : {std::pair("short", retention_ms),
+                                     {"short too", retention_ms},
+                                     {"long", 10 * retention_ms}}) {
+    EXPECT_LE(left_ms(key), kept_ms) << key;
+    EXPECT_GT(left_ms(key), kept_ms / 2) << key;
+  }
 }
 
 // One of a group that somebody else has settled in between does not keep the others from it.
