@@ -7,6 +7,7 @@
 
 #include "boundary/decide.h"
 #include "boundary/execution.h"
+#include "oncekey/assert.h"
 #include "store/postgres_look_sql.h"
 #include "store/postgres_reserve_sql.h"
 #include "store/postgres_rows.h"
@@ -34,6 +35,11 @@ const Unavailable no_time_left{.reason = "PostgreSQL: others' rows took all of t
 Unavailable unavailable(const PostgresError& error) {
   if (waited_for_a_lock(error)) return about_record(reason_of(error));
   return {.reason = reason_of(error), .refused = error.kind != PostgresError::Kind::lost};
+}
+
+// A row of postgres_reserve.sql that is not a record, but names those that the others are.
+bool is_hold(const PostgresResult& made, int row) {
+  return made.is_null(row, 2);
 }
 
 // A row of postgres_look.sql.
@@ -182,7 +188,7 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
   }
   static const std::string sql(reserve_sql);
   PostgresParameters parameters;
-  rows.append_to(parameters);
+  rows.append_briefly_to(parameters);
   bool in_doubt = false;
   auto made = call("oncekey_reserve", sql, parameters, deadline, &in_doubt);
   if (!made && !in_doubt && reserves.size() > 1 && waited_for_a_lock(made.error())) {
@@ -206,7 +212,8 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
     remember(*made);
   }
   for (int row = 0; row < made->rows(); ++row) {
-    const auto found = open.find(static_cast<Fence>(made->integer(row, 0)));
+    if (is_hold(*made, row)) continue;
+    const auto found = open.find(static_cast<Fence>(made->integer(row, 2)));
     found->second->outcome = Execute{found->first, 1, made->timestamp(row, 1)};
     open.erase(found);
   }
@@ -219,15 +226,19 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
   }
 }
 
-// Rows of postgres_reserve.sql, which have one hold.
 void PostgresEngine::remember(const PostgresResult& made) {
-  PostgresHold hold{PostgresPlace(made.bytes(0, 3)), std::string(made.bytes(0, 4)),
-                    std::string(made.bytes(0, 5)), session_.server()};
+  PostgresHold hold;
   std::vector<PostgresReservations::Made> reservations;
   for (int row = 0; row < made.rows(); ++row) {
-    reservations.push_back(
-        {static_cast<Fence>(made.integer(row, 0)), PostgresPlace(made.bytes(row, 2))});
+    PostgresPlace place(made.bytes(row, 0));
+    if (is_hold(made, row)) {
+      hold = {std::move(place), std::string(made.bytes(row, 1)), std::string(made.bytes(row, 3)),
+              session_.server()};
+    } else {
+      reservations.push_back({static_cast<Fence>(made.integer(row, 2)), std::move(place)});
+    }
   }
+  ONCEKEY_ASSERT(!hold.place.empty() && !reservations.empty());
   options_.reservations->add(std::move(reservations), std::move(hold));
 }
 

@@ -1,5 +1,7 @@
 #include "store/postgres_rows.h"
 
+#include "oncekey/assert.h"
+
 namespace oncekey::store {
 namespace {
 
@@ -8,6 +10,14 @@ using transaction::delay_of;
 using transaction::error_of;
 using transaction::headers_literal;
 using transaction::response_of;
+
+// An answer's status, schema and encoding as the statements take them: a column less to pass is
+// worth more to the server than what it takes to tell them apart again.
+std::int32_t form_of(const StoredResponse& response) {
+  const int encoding = static_cast<int>(response.body_encoding);
+  ONCEKEY_ASSERT(response.status >= 0 && response.status <= 0xffff && encoding <= 0x7f);
+  return encoding << 24 | response.schema_version << 16 | response.status;
+}
 
 }  // namespace
 
@@ -24,13 +34,11 @@ void SettleRows::add(const Settle& settle) {
   errors_.text(error_of(settle.verdict));
   delays_.big(delay_of(settle.verdict));
   if (const StoredResponse* response = response_of(settle.verdict)) {
-    statuses_.integer(response->status);
-    schemas_.small(response->schema_version);
-    encodings_.small(static_cast<std::int16_t>(response->body_encoding));
+    forms_.integer(form_of(*response));
     headers_.text(headers_literal(response->headers));
     bodies_.bytes(response->body);
   } else {
-    for (auto* column : {&statuses_, &schemas_, &encodings_, &headers_, &bodies_}) column->null();
+    add_no_answer();
   }
 }
 
@@ -40,7 +48,11 @@ void SettleRows::add(const Heartbeat& heartbeat) {
   states_.text("in_progress");
   errors_.text("");
   delays_.big(heartbeat.lease_ms);
-  for (auto* column : {&statuses_, &schemas_, &encodings_, &headers_, &bodies_}) column->null();
+  add_no_answer();
+}
+
+void SettleRows::add_no_answer() {
+  for (auto* column : {&forms_, &headers_, &bodies_}) column->null();
 }
 
 void SettleRows::add_place(const std::optional<PostgresPlace>& place) {
@@ -56,7 +68,9 @@ PostgresParameters SettleRows::to_complete() const {
   PostgresParameters parameters;
   parameters.array(keys_, Element::text);
   parameters.array(fences_, Element::int8);
-  append_answers(parameters);
+  parameters.array(forms_, Element::int4);
+  parameters.array_or_first(headers_, Element::text);
+  parameters.array(bodies_, Element::bytea);
   parameters.array(places_, Element::tid);
   return parameters;
 }
@@ -69,17 +83,11 @@ PostgresParameters SettleRows::to_settle() const {
   parameters.array(states_, Element::text);
   parameters.array(errors_, Element::text);
   parameters.array(delays_, Element::int8);
-  append_answers(parameters);
-  parameters.array(places_, Element::tid);
-  return parameters;
-}
-
-void SettleRows::append_answers(PostgresParameters& parameters) const {
-  parameters.array(statuses_, Element::int4);
-  parameters.array(schemas_, Element::int2);
-  parameters.array(encodings_, Element::int2);
+  parameters.array(forms_, Element::int4);
   parameters.array(headers_, Element::text);
   parameters.array(bodies_, Element::bytea);
+  parameters.array(places_, Element::tid);
+  return parameters;
 }
 
 }  // namespace oncekey::store

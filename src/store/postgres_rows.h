@@ -56,10 +56,10 @@ class SettleRows {
 
  private:
   void add(const RecordId& id, Fence fence);
-  void append_answers(PostgresParameters& parameters) const;
+  void add_no_answer();
 
-  PostgresParameters::Array scopes_, keys_, fences_, states_, errors_, delays_, statuses_, schemas_,
-      encodings_, headers_, bodies_, places_;
+  PostgresParameters::Array scopes_, keys_, fences_, states_, errors_, delays_, forms_, headers_,
+      bodies_, places_;
   bool only_completes_ = true;
 };
 

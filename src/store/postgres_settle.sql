@@ -20,24 +20,22 @@ UPDATE oncekey.records target
       completed_at = CASE WHEN s.state = 'completed' THEN s.now END,
       last_error = CASE s.state WHEN 'completed' THEN '' WHEN 'in_progress' THEN target.last_error
                                 ELSE s.error END,
-      response_status = s.status, response_schema = s.schema, response_encoding = s.encoding,
-      response_headers = s.headers::text[], response_body = s.body,
+      response_status = s.form & 65535, response_schema = (s.form >> 16 & 255)::smallint,
+      response_encoding = (s.form >> 24)::smallint, response_headers = s.headers::text[],
+      response_body = s.body,
       history = CASE WHEN s.state IN ('failed_retryable', 'unknown')
                      THEN oncekey.noted(target.history, target.created_at, target.attempt,
                                         target.owner, s.now, s.state, target.attempt, target.owner,
                                         s.error)
                      ELSE target.history END
   FROM (
-    SELECT m.now, w.fence, w.state, w.error, w.delay_ms, w.status, w.schema, w.encoding,
-           w.headers, w.body, w.key,
+    SELECT m.now, w.fence, w.state, w.error, w.delay_ms, w.form, w.headers, w.body, w.key,
            coalesce(w.place, (SELECT found.ctid FROM oncekey.records found
                               WHERE found.scope = w.scope AND found.key = w.key)) AS place
     FROM moment m,
          unnest($1::text[], $2::text[], $3::bigint[], $4::text[]::oncekey.state[],
-                $5::text[], $6::bigint[], $7::integer[], $8::smallint[], $9::smallint[],
-                $10::text[], $11::bytea[], $12::tid[])
-         AS w (scope, key, fence, state, error, delay_ms, status, schema, encoding, headers, body,
-               place)
+                $5::text[], $6::bigint[], $7::integer[], $8::text[], $9::bytea[], $10::tid[])
+         AS w (scope, key, fence, state, error, delay_ms, form, headers, body, place)
     OFFSET 0
   ) s
   -- Written so that the key is only compared: by place there is nothing to look for.

@@ -33,4 +33,17 @@ void ReserveRows::append_to(PostgresParameters& parameters) const {
   parameters.array(owners_, Element::text);
 }
 
+void ReserveRows::append_briefly_to(PostgresParameters& parameters) const {
+  parameters.array_or_first(scopes_, Element::text);
+  parameters.array(keys_, Element::text);
+  parameters.array(fingerprints_, Element::bytea);
+  parameters.array(fences_, Element::int8);
+  parameters.array_or_first(leases_, Element::int8);
+  parameters.array_or_first(retentions_, Element::int8);
+  parameters.array_or_first(tombstones_, Element::int8);
+  parameters.array_or_first(methods_, Element::text);
+  parameters.array_or_first(paths_, Element::text);
+  parameters.array_or_first(owners_, Element::text);
+}
+
 }  // namespace oncekey::transaction

@@ -1,5 +1,4 @@
-// A batch of reservations as parameters of one statement, one array for each column: in the order
-// of oncekey.reserve_group() and of the gateway's own postgres_reserve.sql.
+// A batch of reservations as parameters of one statement, one array for each column.
 #pragma once
 
 #include "oncekey/store.h"
@@ -10,7 +9,9 @@ namespace oncekey::transaction {
 class ReserveRows {
  public:
   void add(const Reserve& reserve, Fence fence);
-  void append_to(PostgresParameters& parameters) const;
+  void append_to(PostgresParameters& parameters) const;  // of oncekey.reserve_group()
+  // Of the gateway's own postgres_reserve.sql, which takes the same in fewer words.
+  void append_briefly_to(PostgresParameters& parameters) const;
   std::size_t size() const { return scopes_.size(); }
 
  private:
