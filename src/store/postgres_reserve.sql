@@ -26,10 +26,14 @@ WITH made AS (
        AS w (scope, key, fingerprint, fence, lease_ms, retention_ms, tombstone_ms, method, path,
              owner)
   ON CONFLICT (scope, key) DO NOTHING
-  RETURNING target.fence, target.due_at, target.scope, target.key, target.ctid AS place
+  RETURNING target.fence, target.due_at, target.ctid AS place
 ), held AS (
+  -- It names the others, too: a sweeper finds that they are not in progress, or somebody else's.
   INSERT INTO oncekey.holds (lease_until, scopes, keys)
-  SELECT min(due_at), array_agg(scope), array_agg(key) FROM made HAVING count(*) > 0
+  SELECT min(due_at), CASE cardinality($1::text[])
+                        WHEN cardinality($2::text[]) THEN $1::text[]
+                        ELSE array_fill(($1::text[])[1], ARRAY[cardinality($2::text[])]) END, $2::text[]
+  FROM made HAVING count(*) > 0
   RETURNING ctid AS place, lease_until, xmin::text AS made_by
 )
 SELECT place, due_at, fence, NULL AS made_by FROM made

@@ -1,5 +1,7 @@
-// Operations that are done together, as many at a time as arrive: each record keeps what was said of
-// it, whether it is the same as what was said of its neighbours or not.
+// Operations that are done together, as many at a time as arrive: each record keeps what was said
+// of it, whether it is the same as what was said of its neighbours or not.
+#include <algorithm>
+
 #include "contract.h"
 
 namespace oncekey::store {
@@ -119,6 +121,32 @@ TEST_P(Batches, NewAndKnownKeysTogether) {
   EXPECT_EQ(get("b")->fence, known);
 }
 
+// What a batch met and did not take is swept when its own lease has ended, neither before nor
+// never.
+TEST_P(Batches, LeasesOfNewAndKnownKeysTogether) {
+  Reserve longer = reserve_of("b");
+  longer.lease_ms = 3 * lease_ms;
+  expect<Execute>(apply(longer));
+  std::vector<Operation> operations = {reserve_of("a"), reserve_of("b"), reserve_of("c")};
+  apply_together(operations);
+  expect<Execute>(std::get<Reserve>(operations[0]).outcome);
+  expect<InFlight>(std::get<Reserve>(operations[1]).outcome);
+  expect<Execute>(std::get<Reserve>(operations[2]).outcome);
+
+  const auto sweep = [&] {
+    auto swept = expect<std::vector<RecordId>>(apply(Sweep{}));
+    std::sort(swept.begin(), swept.end());
+    return swept;
+  };
+  wait(lease_ms);
+  EXPECT_EQ(sweep(), (std::vector<RecordId>{{"tenant", "a"}, {"tenant", "c"}}));
+  EXPECT_EQ(get("b")->state, State::in_progress);
+  wait(lease_ms);
+  EXPECT_EQ(sweep(), std::vector<RecordId>());
+  wait(lease_ms);
+  EXPECT_EQ(sweep(), (std::vector<RecordId>{{"tenant", "b"}}));
+}
+
 TEST_P(Batches, AnswersThatAgree) {
   const std::vector<SettleCompleted> answers = {answered("1"), answered("2"), answered("3")};
   for (const Settled& settled : answer_together(answers)) {
@@ -136,8 +164,8 @@ TEST_P(Batches, AnswersThatDiffer) {
   auto of_later_schema = std::make_shared<StoredResponse>();
   of_later_schema->status = 201;
   of_later_schema->schema_version = 255;
-  const std::vector<SettleCompleted> answers = {answered("1"), {without_headers}, {nullptr},
-                                                {with_others}, answered("5"),     {of_later_schema}};
+  const std::vector<SettleCompleted> answers = {
+      answered("1"), {without_headers}, {nullptr}, {with_others}, answered("5"), {of_later_schema}};
   answer_together(answers);
   expect_answers(answers);
 }
