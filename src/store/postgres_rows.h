@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "oncekey/store.h"
 #include "store/own_reservations.h"
@@ -44,10 +45,9 @@ using PostgresReservations = OwnReservations<PostgresPlace, PostgresHold>;
 
 class SettleRows {
  public:
-  void add(const Settle& settle);
-  void add(const Heartbeat& heartbeat);
-  // Of the row that was added last.
-  void add_place(const std::optional<PostgresPlace>& place);
+  // A settlement or heartbeat, and where its row lies if that is known. Both have to stay where
+  // they are until the parameters are made.
+  void add(const Operation& operation, const std::optional<PostgresPlace>& place);
 
   // All are completed and the place of each is known, so that postgres_complete.sql can do it.
   bool only_completes() const { return only_completes_; }
@@ -55,11 +55,23 @@ class SettleRows {
   PostgresParameters to_settle() const;    // of postgres_settle.sql
 
  private:
-  void add(const RecordId& id, Fence fence);
-  void add_no_answer();
+  struct Row {
+    const Settle* settle;        // null: a heartbeat
+    const Heartbeat* heartbeat;  // null: a settlement
+    const std::optional<PostgresPlace>* place;
 
-  PostgresParameters::Array scopes_, keys_, fences_, states_, errors_, delays_, forms_, headers_,
-      bodies_, places_;
+    const RecordId& id() const { return settle != nullptr ? settle->id : heartbeat->id; }
+    Fence fence() const { return settle != nullptr ? settle->fence : heartbeat->fence; }
+    const StoredResponse* response() const;
+  };
+  enum class Headers { of_each, once };
+  // Where all answers have the same, and none is missing.
+  Headers headers() const;
+  void append_keys(PostgresParameters& parameters) const;
+  void append_answers(PostgresParameters& parameters, Headers headers) const;
+  void append_places(PostgresParameters& parameters) const;
+
+  std::vector<Row> rows_;
   bool only_completes_ = true;
 };
 

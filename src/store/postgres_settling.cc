@@ -93,18 +93,11 @@ void PostgresEngine::settle_together(const std::vector<Operation*>& operations, 
   const auto places = options_.reservations->take_places(fences);
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     Operation* const operation = sorted[i];
-    const Fence fence = fences[i];
-    const auto* settle = std::get_if<Settle>(operation);
-    if (!open.emplace(fence, operation).second) {
-      same_fence.push_back(operation);
-      continue;
-    }
-    if (settle != nullptr) {
-      rows.add(*settle);
+    if (open.emplace(fences[i], operation).second) {
+      rows.add(*operation, places[i]);
     } else {
-      rows.add(std::get<Heartbeat>(*operation));
+      same_fence.push_back(operation);
     }
-    rows.add_place(places[i]);
   }
   static const std::string settle_statement(settle_sql), complete_statement(complete_sql);
   auto done = rows.only_completes()

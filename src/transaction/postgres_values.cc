@@ -74,73 +74,48 @@ void PostgresParameters::null() {
   value({}, true);
 }
 
-void PostgresParameters::array(std::string_view data, std::uint32_t count, bool has_null,
-                               Element type) {
+void PostgresParameters::array(const Array& elements, Element type) {
   std::string bytes;
-  bytes.reserve(data.size() + 20);
-  append_big_endian(bytes, std::int32_t{count == 0 ? 0 : 1});  // dimensions
-  append_big_endian(bytes, std::int32_t{has_null ? 1 : 0});
+  bytes.reserve(elements.data_.size() + 20);
+  append_big_endian(bytes, std::int32_t{elements.count_ == 0 ? 0 : 1});  // dimensions
+  append_big_endian(bytes, std::int32_t{elements.has_null_ ? 1 : 0});
   append_big_endian(bytes, static_cast<std::int32_t>(type));
-  if (count > 0) {
-    append_big_endian(bytes, static_cast<std::int32_t>(count));
+  if (elements.count_ > 0) {
+    append_big_endian(bytes, static_cast<std::int32_t>(elements.count_));
     append_big_endian(bytes, std::int32_t{1});  // the first element's index
   }
-  bytes += data;
+  bytes += elements.data_;
   value(std::move(bytes));
 }
 
-void PostgresParameters::array(const Array& elements, Element type) {
-  array(elements.data_, elements.count_, elements.has_null_, type);
-}
-
-void PostgresParameters::array_or_first(const Array& elements, Element type) {
-  if (elements.count_ == 0 || !elements.all_equal_) return array(elements, type);
-  array(std::string_view(elements.data_).substr(0, elements.first_size_), 1, elements.has_null_,
-        type);
-}
-
-void PostgresParameters::Array::added(std::size_t begin) {
-  if (count_++ == 0) {
-    first_size_ = data_.size();
-  } else if (all_equal_) {
-    const std::string_view all = data_;
-    all_equal_ = all.substr(begin) == all.substr(0, first_size_);
-  }
-}
-
 void PostgresParameters::Array::element(std::string_view bytes) {
-  const std::size_t begin = data_.size();
   append_big_endian(data_, static_cast<std::int32_t>(bytes.size()));
   data_ += bytes;
-  added(begin);
+  ++count_;
 }
 
 void PostgresParameters::Array::small(std::int16_t number) {
-  const std::size_t begin = data_.size();
   append_big_endian(data_, std::int32_t{2});
   append_big_endian(data_, number);
-  added(begin);
+  ++count_;
 }
 
 void PostgresParameters::Array::integer(std::int32_t number) {
-  const std::size_t begin = data_.size();
   append_big_endian(data_, std::int32_t{4});
   append_big_endian(data_, number);
-  added(begin);
+  ++count_;
 }
 
 void PostgresParameters::Array::big(std::int64_t number) {
-  const std::size_t begin = data_.size();
   append_big_endian(data_, std::int32_t{8});
   append_big_endian(data_, number);
-  added(begin);
+  ++count_;
 }
 
 void PostgresParameters::Array::null() {
-  const std::size_t begin = data_.size();
   append_big_endian(data_, std::int32_t{-1});
   has_null_ = true;
-  added(begin);
+  ++count_;
 }
 
 }  // namespace oncekey::transaction

@@ -56,12 +56,8 @@ class PostgresParameters {
     friend class PostgresParameters;
     void element(std::string_view value);
 
-    void added(std::size_t begin);
-
     std::string data_;
     std::uint32_t count_ = 0;
-    std::size_t first_size_ = 0;  // in it
-    bool all_equal_ = true;
     bool has_null_ = false;
   };
   // What the elements are, as PostgreSQL numbers its types.
@@ -75,8 +71,6 @@ class PostgresParameters {
     timestamptz = 1184
   };
   void array(const Array& elements, Element type);
-  // Only the first, where all are equal to it.
-  void array_or_first(const Array& elements, Element type);
 
   // As libpq takes them; valid until the next change.
   struct View {
@@ -89,7 +83,6 @@ class PostgresParameters {
 
  private:
   void value(std::string bytes, bool is_null = false);
-  void array(std::string_view data, std::uint32_t count, bool has_null, Element type);
 
   std::vector<std::string> values_;
   std::vector<bool> nulls_;
