@@ -288,15 +288,15 @@ TEST_F(Places, PlansGoToThePlaceAndDoNotSearch) {
   client.execute("PREPARE drop_holds AS " + std::string(drop_holds_sql));
   const std::string settle = client.query(
       "EXPLAIN (FORMAT JSON) EXECUTE settle('{t}', '{k}', '{1}', '{completed}', '{\"\"}', '{0}', "
-      "'{201}', '{1}', '{0}', '{\"{}\"}', '{x}', '{\"(0,1)\"}')");
+      "'{65737}', '{\"{}\"}', '{x}', '{\"(0,1)\"}')");
   EXPECT_NE(settle.find("(ctid = s.place)"), std::string::npos) << settle;
   const std::size_t search = settle.find("Index Scan");  // for those whose place is not known
   EXPECT_LT(settle.find("SubPlan"), search + 100) << settle;
   EXPECT_EQ(settle.find("Index Scan", search + 1), std::string::npos) << settle;
   client.execute("PREPARE complete AS " + std::string(complete_sql));
   const std::string complete = client.query(
-      "EXPLAIN (FORMAT JSON) EXECUTE complete('{k}', '{1}', '{201}', '{1}', '{0}', '{\"{}\"}', "
-      "'{x}', '{\"(0,1)\"}')");
+      "EXPLAIN (FORMAT JSON) EXECUTE complete('{k}', '{1}', '{65737}', '{\"{}\"}', '{x}', "
+      "'{\"(0,1)\"}')");
   EXPECT_NE(complete.find("(ctid = w.place)"), std::string::npos) << complete;
   EXPECT_EQ(complete.find("Index Scan"), std::string::npos) << complete;
   const std::string drop = client.query(
