@@ -5,8 +5,11 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <future>
+#include <sstream>
 
 #include "e2e/admin_fixture.h"
 
@@ -92,6 +95,21 @@ TEST_P(SharedStore, LateSettlementOfAStaleOwnerIsRefusedAndReported) {
   EXPECT_EQ(arrivals(key_a), 1u);
 }
 
+// Whether a connection to that port has been asked for and not been accepted.
+bool is_being_connected_to(std::uint16_t port) {
+  char remote[sizeof "0100007F:FFFF"];
+  std::snprintf(remote, sizeof remote, "0100007F:%04X", port);
+  constexpr std::string_view asking = "02";  // SYN_SENT
+  std::ifstream table("/proc/net/tcp");
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream words(line);
+    std::string number, local, to, state;
+    words >> number >> local >> to >> state;
+    if (to == remote && state == asking) return true;
+  }
+  return false;
+}
+
 TEST_P(SharedStore, OwnerThatWakesUpAfterItsLeaseSendsNothing) {
   // An upstream whose queue of connections is full: the gateway has its reservation, and waits.
   std::uint16_t port = 0;
@@ -109,6 +127,8 @@ TEST_P(SharedStore, OwnerThatWakesUpAfterItsLeaseSendsNothing) {
     const std::string found = other_->admin("/v1/keys/one?key=" + key_a).body;
     return json_text(found, "/state") == "in_progress";
   }));
+  // Stopped a moment earlier, it would not have begun to connect.
+  ASSERT_TRUE(eventually([&] { return is_being_connected_to(port); }));
   gateway_->process().signal(SIGSTOP);
   EXPECT_EQ(json_text(other_->log_line("/event", "lease_over"), "/key"), key_a);
   Socket first(::accept(listener.descriptor(), nullptr, nullptr));
