@@ -160,6 +160,7 @@ TEST_P(Batches, AnswersThatDiffer) {
   without_headers->status = 204;
   auto with_others = std::make_shared<StoredResponse>();
   with_others->status = 599;
+  with_others->body_encoding = BodyEncoding::zstd;
   with_others->headers = {{"x", "a,\"b\"\\"}, {"y", ""}};
   auto of_later_schema = std::make_shared<StoredResponse>();
   of_later_schema->status = 201;
@@ -176,7 +177,7 @@ TEST_P(Batches, NoAnswersThatWereKept) {
   expect_answers(answers);
 }
 
-// An answer that is there without headers is not one that shares its neighbours'.
+// It has no headers, though its neighbours have the same.
 TEST_P(Batches, AnswersBesideOneThatWasNotKept) {
   const std::vector<SettleCompleted> answers = {answered("1"), {nullptr}, answered("3")};
   answer_together(answers);
