@@ -27,7 +27,7 @@ struct BreakerOptions {
   int failures_max = 3;
   DurationMs timeout_ms = 2'000;  // how long a batch may take before its engine gives it up
   DurationMs pause_min_ms = 250;
-  DurationMs pause_max_ms = 2'000;
+  DurationMs pause_max_ms = 1'000;
   // A store that fails again sooner than this after it came back was not really back: the pause
   // goes on growing. (A full disk, for one, answers readers and fails writers.)
   DurationMs recovered_after_ms = 5'000;
