@@ -26,11 +26,15 @@ constexpr milliseconds last_words{500};
 // A metric is not worth waiting longer for.
 constexpr milliseconds stats_patience{500};
 constexpr std::size_t kinds_max = 3;  // of groups; there may be several of each
+// The breaker before the store paces the tries; a longer pause would fail a batch that it lets
+// through without asking.
+constexpr DurationMs longest_pause_ms = 250;
 
 // A server has a quarter of a batch's time to accept a connection, so that there is time for
 // another one.
 RedisRouterOptions router_options(DurationMs timeout_ms, bool must_keep_keys) {
   return {.connect_ms = std::max<DurationMs>(50, timeout_ms / 4),
+          .pause_max_ms = longest_pause_ms,
           .must_keep_keys = must_keep_keys,
           .wants_history = must_keep_keys};
 }

@@ -95,6 +95,22 @@ TEST(Redis, ADeadServerIsUnavailableWithinTheTimeLimitAndThenAtOnce) {
   EXPECT_EQ(std::get<Execute>(reserve(*engine, "b")).attempt, 1u);
 }
 
+TEST(Redis, AServerThatWasAwayForSecondsIsAskedAsSoonAsItIsBack) {
+  RedisServer server;
+  const auto engine = engine_on(server.url(), short_ms);
+  complete(*engine, "a");
+  server.stop();
+  const Stopwatch away;
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_OUTCOME(Unavailable, reserve(*engine, "a"));
+    return away.elapsed_ms() > 3'000;
+  }));
+  server.start();
+  const Stopwatch back;
+  EXPECT_TRUE(recovers(*engine, "a"));
+  EXPECT_LT(back.elapsed_ms(), 1'000);
+}
+
 TEST(Redis, AFrozenServerIsUnavailableInTimeAndBeginsNothingWhenItThaws) {
   RedisServer server;
   const auto engine = engine_on(server.url(), short_ms);
