@@ -41,15 +41,16 @@ std::optional<Unchanged> unchanged(RedisValue now, RedisValue value, const Recor
   return read;
 }
 
-Unavailable unavailable(std::string_view error) {
+// `error` as the server said it: its first word counts. `trouble` may say more.
+Unavailable unavailable(std::string_view error, std::string_view trouble) {
   std::string reason = "Redis: ";
-  reason += error;
+  reason += trouble;
   if (is_about_record(error)) return about_record(std::move(reason));
   return {.reason = std::move(reason), .refused = !is_passing(redis_error_code(error))};
 }
 
 Unavailable unavailable(const RedisCommand& answered) {
-  Unavailable why = unavailable(answered.trouble);
+  Unavailable why = unavailable(answered.reply.value().text(), answered.trouble);
   why.store_serves = why.store_serves || answered.slot_is_moving;
   why.refused = why.refused && answered.reply;
   return why;
@@ -212,7 +213,7 @@ bool RedisEngine::Request::understand_one_of_many(const RedisCommand& answered, 
     return false;
   }
   if (answer.is_error()) {
-    refuse(operation_, unavailable(answer.text()));
+    refuse(operation_, unavailable(answer.text(), answer.text()));
     if (answered.in_doubt) leave_in_doubt(answered.last_moment);
   } else if (!answer.is_integer() && !answer.is_array()) {
     refuse(operation_, about_record(not_understood));

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "one_way_proxy.h"
 #include "redis_trouble.h"
 #include "store/redis_cache.h"
 #include "store/redis_facts.h"
@@ -210,6 +211,28 @@ TEST(Redis, AServerBusyWithAScriptIsUnavailableUntilItIsDone) {
   }));
   EXPECT_TRUE(recovers(*engine, "a"));
   EXPECT_OUTCOME(Execute, reserve(*engine, "b"));
+}
+
+TEST(Redis, WhatWillPassIsNotSaidToBeARefusalOfWrites) {
+  RedisServer server;
+  std::atomic<const char*> answer{nullptr};
+  OneWayProxy proxy(server.port(), [&](std::string bytes) {
+    const char* const instead = answer;
+    return instead == nullptr ? bytes : std::string(instead) + "\r\n";
+  });
+  const auto engine = engine_on(proxy.url(), short_ms);
+  complete(*engine, "a");
+  const auto is_refused = [&](const char* error) {
+    answer = error;
+    const ReserveOutcome outcome = reserve(*engine, "b");
+    EXPECT_NE(reason_of(outcome).find(error + 1), std::string::npos) << reason_of(outcome);
+    const auto* down = std::get_if<Unavailable>(&outcome);
+    return down != nullptr && down->refused;
+  };
+  EXPECT_FALSE(is_refused("-LOADING Redis is loading the dataset in memory"));
+  EXPECT_FALSE(is_refused("-BUSY Redis is busy running a script."));
+  EXPECT_FALSE(is_refused("-CLUSTERDOWN The cluster is down"));
+  EXPECT_TRUE(is_refused("-NOREPLICAS Not enough good replicas to write."));
 }
 
 TEST(Redis, AServerThatEvictsKeysIsRefusedUnlessThatIsAccepted) {
