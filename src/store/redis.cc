@@ -296,7 +296,8 @@ EngineStats RedisEngine::stats() const {
     count(partition, "EXISTS", partition.holds, nullptr);
     count(partition, "GET", partition.running, nullptr);
   }
-  for (const RedisAddress& server : stats_router_.masters(deadline)) {
+  const auto servers = stats_router_.masters(deadline);
+  for (const RedisAddress& server : servers.ok() ? *servers : std::vector<RedisAddress>()) {
     RedisCommand& command = commands.emplace_back();
     command.server = server;
     command.word("DBSIZE");

@@ -19,12 +19,13 @@ Result<std::string, RedisAgreementError> agree_in_redis(const RedisOptions& opti
   commands[1].word(key);
   router.run(commands,
              std::chrono::steady_clock::now() + std::chrono::milliseconds(options.timeout_ms));
+  // Where there is one, a server that refuses to write tells it all the same.
+  const RedisValue agreed = commands[1].reply.value();
+  if (agreed.is_text()) return std::string(agreed.text());
   for (const RedisCommand& command : commands) {
     if (!command.is_good()) return RedisAgreementError{"Redis: " + command.trouble};
   }
-  const RedisValue agreed = commands[1].reply.value();
-  if (!agreed.is_text()) return RedisAgreementError{"Redis: a value that was just set is gone"};
-  return std::string(agreed.text());
+  return RedisAgreementError{"Redis: a value that was just set is gone"};
 }
 
 }  // namespace oncekey::store

@@ -113,8 +113,13 @@ bool RedisEngine::Listing::find_held() {
 }
 
 bool RedisEngine::Listing::find_everywhere() {
+  const auto servers = engine_.router_.masters(deadline_);
+  if (!servers) {
+    trouble_ = servers.error();
+    return false;
+  }
   std::vector<Cursor> cursors;
-  for (const RedisAddress& server : engine_.router_.masters(deadline_)) {
+  for (const RedisAddress& server : *servers) {
     Cursor& cursor = cursors.emplace_back();
     cursor.start.server = server;
     cursor.start.word("SCAN");
@@ -123,10 +128,6 @@ bool RedisEngine::Listing::find_everywhere() {
       append_word(cursor.after, word);
     }
     cursor.after_count = 4;
-  }
-  if (cursors.empty()) {
-    trouble_ = "out of reach";
-    return false;
   }
   return walk(std::move(cursors), [this](RedisValue keys) {
     for (std::size_t i = 0; i < keys.size(); ++i) {

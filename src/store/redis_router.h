@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "oncekey/record.h"
+#include "oncekey/result.h"
 #include "store/redis_command.h"
 #include "store/redis_connection.h"
 #include "store/redis_url.h"
@@ -38,8 +39,8 @@ class RedisRouter {
   // twice. A server that was out of reach before is tried once, not until the deadline.
   void run(std::span<RedisCommand> commands, RedisDeadline deadline);
 
-  // The servers that hold keys: of a cluster all masters. Empty: none could be reached.
-  std::vector<RedisAddress> masters(RedisDeadline deadline);
+  // The servers that hold keys: of a cluster all masters. The error says why none was reached.
+  Result<std::vector<RedisAddress>, std::string> masters(RedisDeadline deadline);
 
   const RedisUrl& url() const { return url_; }
 

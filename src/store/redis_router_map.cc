@@ -37,17 +37,19 @@ void RedisRouter::own_slot(int slot, const RedisAddress& address) {
   owners_[static_cast<std::size_t>(slot)] = static_cast<std::uint16_t>(found - masters_.begin());
 }
 
-std::vector<RedisAddress> RedisRouter::masters(RedisDeadline deadline) {
+Result<std::vector<RedisAddress>, std::string> RedisRouter::masters(RedisDeadline deadline) {
   if (url_.cluster) {
     if (map_is_stale_) refresh_map(deadline);
+    if (masters_.empty()) return map_trouble();
     return masters_;
   }
-  // Of several servers the one that accepts writes.
-  RedisCommand ping;
-  ping.word("PING");
-  run({&ping, 1}, deadline);
-  if (!ping.is_good()) return {};
-  return {url_.addresses[current_]};
+  // Of several servers the one that accepts writes. One that could not save a snapshot refuses a
+  // PING as if it were a write, and answers whatever reads.
+  RedisCommand command;
+  command.word("TIME");
+  run({&command, 1}, deadline);
+  if (!command.is_good()) return std::move(command.trouble);
+  return std::vector{url_.addresses[current_]};
 }
 
 bool RedisRouter::refresh_map(RedisDeadline deadline) {

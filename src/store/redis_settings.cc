@@ -28,14 +28,9 @@ int number_at(std::string_view text) {
 Result<std::vector<RedisSettings>, std::string> read_redis_settings(RedisRouter& router,
                                                                     RedisDeadline deadline) {
   std::vector<RedisSettings> all;
-  const std::vector<RedisAddress> servers = router.masters(deadline);
-  if (servers.empty()) {
-    RedisCommand ping;
-    ping.word("PING");
-    router.run({&ping, 1}, deadline);
-    return ping.trouble.empty() ? std::string("out of reach") : ping.trouble;
-  }
-  for (const RedisAddress& server : servers) {
+  const auto servers = router.masters(deadline);
+  if (!servers) return servers.error();
+  for (const RedisAddress& server : *servers) {
     RedisCommand commands[] = {asked(server, {"INFO"}),
                                asked(server, {"CONFIG", "GET", "appendfsync"}),
                                asked(server, {"CLUSTER", "INFO"})};

@@ -60,6 +60,7 @@ TEST_F(RedisRefusal, ForWantOfReplicasLeavesWhatIsKnownToBeTold) {
 }
 
 TEST_F(RedisRefusal, ForASnapshotThatFailedLeavesWhatIsKnownToBeTold) {
+  ASSERT_TRUE(agree_in_redis({.url = server_.url()}, "name", "value").ok());
   // Nothing can be saved under the name of a folder.
   std::string folder = server_.command({"CONFIG", "GET", "dir"});
   folder = folder.substr(folder.find('\n') + 1);
@@ -68,6 +69,15 @@ TEST_F(RedisRefusal, ForASnapshotThatFailedLeavesWhatIsKnownToBeTold) {
   server_.command({"BGSAVE"});
   ASSERT_TRUE(eventually([&] { return server_.info("rdb_last_bgsave_status") == "err"; }));
   expect_reads_go_on("MISCONF");
+  const auto all = apply_to(*engine_, List{}, 0);
+  const auto* records = std::get_if<std::vector<Record>>(&all);
+  ASSERT_NE(records, nullptr) << reason_of(all);
+  EXPECT_EQ(records->size(), 3u);
+  EXPECT_TRUE(engine_->stats().counted);
+  // A gateway that starts now serves what is known.
+  EXPECT_NE(engine_on(server_.url()), nullptr);
+  const auto agreed = agree_in_redis({.url = server_.url()}, "name", "another");
+  EXPECT_EQ(agreed.ok() ? *agreed : agreed.error().message, "value");
   std::filesystem::remove(folder);
   server_.command({"BGSAVE"});
   EXPECT_TRUE(
