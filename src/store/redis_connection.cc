@@ -227,7 +227,7 @@ void RedisConnection::write_some() {
     } else if (errno != EINTR) {
       const std::string why = error_text(errno);
       read_some();  // it may have said why before it left
-      if (!is_broken()) give_up("the connection broke: " + why);
+      if (!is_broken()) lose("the connection broke: " + why);
       return;
     }
   }
@@ -240,9 +240,9 @@ void RedisConnection::read_some() {
   const ssize_t got = ::recv(fd_, buffer.data(), buffer.size(), 0);
   if (got < 0) {
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return;
-    return give_up("the connection broke: " + error_text(errno));
+    return lose("the connection broke: " + error_text(errno));
   }
-  if (got == 0) return give_up("it closed the connection");
+  if (got == 0) return lose("it closed the connection");
   redisReaderFeed(reader_.get(), buffer.data(), static_cast<std::size_t>(got));
   for (;;) {
     void* reply = nullptr;
@@ -254,6 +254,14 @@ void RedisConnection::read_some() {
   }
   if (phase_ == Phase::greeting) return check_greeting();
   if (replies_.size() > awaited_) give_up("it sent a reply that nobody asked for");
+}
+
+// A server that turns a connection away says why before it closes it.
+void RedisConnection::lose(std::string why) {
+  if (phase_ == Phase::greeting && !replies_.empty() && replies_.back().value().is_error()) {
+    why = replies_.back().value().text();
+  }
+  give_up(std::move(why));
 }
 
 void drive(std::span<RedisConnection* const> connections, RedisDeadline deadline) {

@@ -92,6 +92,7 @@ class RedisConnection {
   void progress(short events);
   void write_some();
   void read_some();
+  void lose(std::string why);
 
   RedisGreeting greeting_;
   Phase phase_ = Phase::connecting;

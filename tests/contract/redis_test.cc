@@ -283,6 +283,16 @@ TEST(Redis, ANodeOfAClusterIsRefusedAsAServerAloneAndMayBeACache) {
   EXPECT_EQ((*cache)->get(keys)[1].bytes, "2") << (*cache)->trouble();
 }
 
+TEST(Redis, WhatItSaysWhenItTurnsAConnectionAwayIsTold) {
+  RedisServer server;
+  test::RedisClient only_client(server.port());
+  ASSERT_EQ(only_client.command({"CONFIG", "SET", "maxclients", "1"}), "OK");
+  const auto turned_away = RedisEngine::open({.url = server.url(), .timeout_ms = short_ms});
+  ASSERT_FALSE(turned_away.ok());
+  EXPECT_NE(turned_away.error().find("max number of clients reached"), std::string::npos)
+      << turned_away.error();
+}
+
 TEST(Redis, DurabilityIsSaidAsTheServerIsSetUp) {
   RedisServer server({.append_fsync = "always"});
   const auto durability = [&] { return engine_on(server.url())->info().durability; };
