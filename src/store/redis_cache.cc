@@ -18,12 +18,13 @@ Result<std::unique_ptr<RedisCache>, std::string> RedisCache::open(const std::str
   auto router = std::make_unique<RedisRouter>(std::move(*parsed),
                                               RedisRouterOptions{.connect_ms = options.deadline_ms,
                                                                  .pause_min_ms = options.pause_ms,
-                                                                 .pause_max_ms = options.pause_ms});
-  return std::unique_ptr<RedisCache>(new RedisCache(std::move(router), options));
+                                                                 .pause_max_ms = options.pause_ms,
+                                                                 .look_up = options.look_up});
+  return std::unique_ptr<RedisCache>(new RedisCache(std::move(router), std::move(options)));
 }
 
 RedisCache::RedisCache(std::unique_ptr<RedisRouter> router, RedisCacheOptions options)
-    : router_(std::move(router)), options_(options) {}
+    : router_(std::move(router)), options_(std::move(options)) {}
 
 RedisCache::~RedisCache() = default;
 

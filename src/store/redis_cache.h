@@ -12,6 +12,7 @@
 
 #include "oncekey/record.h"
 #include "oncekey/result.h"
+#include "store/name_lookup.h"
 
 namespace oncekey::store {
 
@@ -20,6 +21,7 @@ class RedisRouter;
 struct RedisCacheOptions {
   DurationMs deadline_ms = 50;  // of one call, connecting included
   DurationMs pause_ms = 500;    // between two attempts to reach a server that did not answer
+  LookUp look_up = look_up_by_system;
 };
 
 // Used by one thread at a time.

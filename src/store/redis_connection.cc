@@ -1,12 +1,10 @@
 #include "store/redis_connection.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,59 +28,34 @@ std::int64_t steady_ms(RedisDeadline at) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
 }
 
-RedisConnection::RedisConnection(const RedisAddress& address, const RedisGreeting& greeting)
+RedisConnection::RedisConnection(const Addresses& addresses, const RedisGreeting& greeting)
     : greeting_(greeting), reader_(redisReaderCreate()) {
-  resolve(address);
-  if (!is_broken()) connect_next();
+  if (addresses.ok()) {
+    addresses_.assign(addresses->rbegin(), addresses->rend());
+    connect_next();
+  } else {
+    give_up(addresses.error());
+  }
 }
 
 RedisConnection::~RedisConnection() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void RedisConnection::resolve(const RedisAddress& address) {
-  if (address.port == 0) {
-    Endpoint endpoint{};
-    auto* path = reinterpret_cast<sockaddr_un*>(&endpoint.address);
-    if (address.host.size() >= sizeof path->sun_path)
-      return give_up("the socket's path is too long");
-    path->sun_family = AF_UNIX;
-    std::copy(address.host.begin(), address.host.end(), path->sun_path);
-    endpoint.size = sizeof(sockaddr_un);
-    endpoint.family = AF_UNIX;
-    endpoints_.push_back(endpoint);
-    return;
-  }
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const std::string port = std::to_string(address.port);
-  const int error = ::getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found);
-  if (error != 0) return give_up("its name is not found: " + std::string(::gai_strerror(error)));
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    Endpoint endpoint{};
-    ::memcpy(&endpoint.address, at->ai_addr, at->ai_addrlen);
-    endpoint.size = at->ai_addrlen;
-    endpoint.family = at->ai_family;
-    endpoints_.insert(endpoints_.begin(), endpoint);
-  }
-  ::freeaddrinfo(found);
-}
-
 void RedisConnection::connect_next() {
-  while (!endpoints_.empty()) {
-    const Endpoint endpoint = endpoints_.back();
-    endpoints_.pop_back();
+  while (!addresses_.empty()) {
+    const SocketAddress next = addresses_.back();
+    addresses_.pop_back();
     if (fd_ >= 0) ::close(fd_);
-    fd_ = ::socket(endpoint.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    fd_ = ::socket(next.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd_ < 0) return give_up(error_text(errno));
-    if (endpoint.family != AF_UNIX) {
+    if (next.address.ss_family != AF_UNIX) {
       const int on = 1;
       ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       ::setsockopt(fd_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     }
-    const auto* address = reinterpret_cast<const sockaddr*>(&endpoint.address);
-    if (::connect(fd_, address, endpoint.size) == 0) return greet();
+    const auto* address = reinterpret_cast<const sockaddr*>(&next.address);
+    if (::connect(fd_, address, next.size) == 0) return greet();
     if (errno == EINPROGRESS) return;
     trouble_ = error_text(errno);
   }

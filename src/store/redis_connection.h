@@ -2,8 +2,6 @@
 // until a deadline.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -13,8 +11,8 @@
 #include <vector>
 
 #include "oncekey/record.h"
+#include "store/name_lookup.h"
 #include "store/redis_reply.h"
-#include "store/redis_url.h"
 
 namespace oncekey::store {
 
@@ -34,9 +32,8 @@ struct RedisGreeting {
 
 class RedisConnection {
  public:
-  // Begins to connect. A host's name is looked up at once, which takes as long as the system's
-  // resolver takes.
-  RedisConnection(const RedisAddress& address, const RedisGreeting& greeting);
+  // Begins to connect.
+  RedisConnection(const Addresses& addresses, const RedisGreeting& greeting);
   ~RedisConnection();
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
@@ -73,16 +70,10 @@ class RedisConnection {
 
  private:
   enum class Phase { connecting, greeting, ready, broken };
-  struct Endpoint {
-    sockaddr_storage address;
-    socklen_t size;
-    int family;
-  };
   struct FreeReader {
     void operator()(redisReader* reader) const { redisReaderFree(reader); }
   };
 
-  void resolve(const RedisAddress& address);
   void connect_next();
   void finish_connecting();
   void greet();
@@ -96,7 +87,7 @@ class RedisConnection {
 
   RedisGreeting greeting_;
   Phase phase_ = Phase::connecting;
-  std::vector<Endpoint> endpoints_;  // not tried yet, last first
+  std::vector<SocketAddress> addresses_;  // not tried yet, last first
   int fd_ = -1;
   std::string out_;
   std::size_t out_sent_ = 0;

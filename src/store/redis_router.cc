@@ -41,13 +41,13 @@ struct RedisRouter::Round {
 
 RedisRouter::RedisRouter(RedisUrl url, RedisRouterOptions options)
     : url_(std::move(url)),
-      options_(options),
+      options_(std::move(options)),
       greeting_{.user = url_.user,
                 .password = url_.password,
                 .database = url_.database,
                 .replica_is_fine = url_.cluster,
-                .must_keep_keys = options.must_keep_keys && !url_.allow_eviction,
-                .wants_history = options.wants_history} {
+                .must_keep_keys = options_.must_keep_keys && !url_.allow_eviction,
+                .wants_history = options_.wants_history} {
   owners_.fill(nobody);
 }
 

@@ -12,6 +12,7 @@
 
 #include "oncekey/record.h"
 #include "oncekey/result.h"
+#include "store/name_lookup.h"
 #include "store/redis_command.h"
 #include "store/redis_connection.h"
 #include "store/redis_url.h"
@@ -19,13 +20,14 @@
 namespace oncekey::store {
 
 struct RedisRouterOptions {
-  DurationMs connect_ms = 500;   // until a server has accepted the greeting
+  DurationMs connect_ms = 500;   // to look a server's name up, and until it accepted the greeting
   DurationMs pause_min_ms = 20;  // between two attempts to reach a server
   DurationMs pause_max_ms = 2'000;
   // A server that may evict keys is not used, unless the URL accepts it: another one may have taken
   // over since the settings were read.
   bool must_keep_keys = false;
   bool wants_history = false;  // as in the greeting
+  LookUp look_up = look_up_by_system;
 };
 
 // Used by one thread at a time.

@@ -1,5 +1,6 @@
 // Which server owns which slot, and how to reach it.
 #include <algorithm>
+#include <thread>
 
 #include "store/redis_router.h"
 #include "store/redis_router_node.h"
@@ -17,10 +18,7 @@ constexpr milliseconds map_pause{50};
 
 RedisRouter::Node& RedisRouter::node_at(const RedisAddress& address) {
   auto& node = nodes_[address];
-  if (!node) {
-    node = std::make_unique<Node>();
-    node->address = address;
-  }
+  if (!node) node = std::make_unique<Node>(address, options_.look_up);
   return *node;
 }
 
@@ -39,7 +37,13 @@ void RedisRouter::own_slot(int slot, const RedisAddress& address) {
 
 Result<std::vector<RedisAddress>, std::string> RedisRouter::masters(RedisDeadline deadline) {
   if (url_.cluster) {
-    if (map_is_stale_) refresh_map(deadline);
+    const bool was_down = is_down_;
+    const milliseconds pause(options_.pause_min_ms);
+    while (map_is_stale_ && !refresh_map(deadline)) {
+      const bool may_wait = masters_.empty() && !was_down;
+      if (!may_wait || steady_clock::now() + pause >= deadline) break;
+      std::this_thread::sleep_for(pause);
+    }
     if (masters_.empty()) return map_trouble();
     return masters_;
   }
@@ -127,20 +131,28 @@ bool RedisRouter::read_map(Node& node, RedisDeadline deadline) {
 
 void RedisRouter::connect(std::span<Node* const> nodes, RedisDeadline deadline) {
   const auto now = steady_clock::now();
+  const auto in_time = [&] {
+    return std::min(deadline, steady_clock::now() + milliseconds(options_.connect_ms));
+  };
   std::vector<Node*> waiting;
-  std::vector<RedisConnection*> connections;
   for (Node* node : nodes) {
     node->begin_round();
     if (node->is_ready() && !node->connection->was_closed()) continue;
     node->connection.reset();
     node->known_scripts = 0;
     if (now < node->next_attempt) continue;
-    node->connection = std::make_unique<RedisConnection>(node->address, greeting_);
+    node->lookup.begin();
     waiting.push_back(node);
-    connections.push_back(node->connection.get());
   }
   if (waiting.empty()) return;
-  drive(connections, std::min(deadline, now + milliseconds(options_.connect_ms)));
+  std::vector<RedisConnection*> connections;
+  const RedisDeadline looked_up_by = in_time();
+  for (Node* node : waiting) {
+    const Addresses addresses = node->lookup.take(looked_up_by);
+    node->connection = std::make_unique<RedisConnection>(addresses, greeting_);
+    connections.push_back(node->connection.get());
+  }
+  drive(connections, in_time());
   for (Node* node : waiting) {
     if (!node->connection->is_ready()) node->drop("it does not answer");
   }

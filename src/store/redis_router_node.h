@@ -13,7 +13,11 @@ namespace oncekey::store {
 inline constexpr int redirections_max = 8;
 
 struct RedisRouter::Node {
+  Node(const RedisAddress& at, const LookUp& look_up)
+      : address(at), lookup(at.host, at.port, look_up) {}
+
   RedisAddress address;
+  NameLookup lookup;
   std::unique_ptr<RedisConnection> connection;
   std::uint64_t known_scripts = 0;  // by number: certainly seen by the server on this connection
   int failures = 0;                 // in a row
