@@ -14,6 +14,12 @@ using std::chrono::steady_clock;
 // While a cluster elects a new master its map does not change for seconds.
 constexpr milliseconds map_pause{50};
 
+void begin_with(std::size_t number, std::vector<SocketAddress>& addresses) {
+  if (addresses.empty()) return;
+  const auto first = static_cast<std::ptrdiff_t>(number % addresses.size());
+  std::rotate(addresses.begin(), addresses.begin() + first, addresses.end());
+}
+
 }  // namespace
 
 RedisRouter::Node& RedisRouter::node_at(const RedisAddress& address) {
@@ -148,13 +154,17 @@ void RedisRouter::connect(std::span<Node* const> nodes, RedisDeadline deadline) 
   std::vector<RedisConnection*> connections;
   const RedisDeadline looked_up_by = in_time();
   for (Node* node : waiting) {
-    const Addresses addresses = node->lookup.take(looked_up_by);
+    Addresses addresses = node->lookup.take(looked_up_by);
+    if (addresses.ok()) begin_with(node->begin_at, *addresses);
     node->connection = std::make_unique<RedisConnection>(addresses, greeting_);
     connections.push_back(node->connection.get());
   }
   drive(connections, in_time());
   for (Node* node : waiting) {
-    if (!node->connection->is_ready()) node->drop("it does not answer");
+    if (node->connection->is_ready()) continue;
+    node->drop("it does not answer");
+    // One that is silent uses up the time of those behind it.
+    ++node->begin_at;
   }
 }
 

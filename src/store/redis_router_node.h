@@ -20,6 +20,7 @@ struct RedisRouter::Node {
   NameLookup lookup;
   std::unique_ptr<RedisConnection> connection;
   std::uint64_t known_scripts = 0;  // by number: certainly seen by the server on this connection
+  std::size_t begin_at = 0;         // which of its addresses is tried first
   int failures = 0;                 // in a row
   bool was_down = false;            // before this batch
   RedisDeadline next_attempt{};

@@ -71,6 +71,21 @@ TEST_F(RedisNames, ThatAreNotFoundAreSaidSo) {
   EXPECT_NE((*cache)->trouble().find("its name is not found"), std::string::npos);
 }
 
+TEST_F(RedisNames, ThatLeadToASilentServerFirstLeadToTheNextAfterIt) {
+  // Its connections are accepted by the system, and nobody reads from them.
+  std::uint16_t silent_port = 0;
+  const test::Socket silent = test::listen_loopback(silent_port);
+  const LookUp both = [silent_port](const std::string&, std::uint16_t port) {
+    Addresses found = look_up_by_system("127.0.0.1", silent_port);
+    found->push_back(look_up_by_system("127.0.0.1", port)->front());
+    return found;
+  };
+  const auto cache =
+      RedisCache::open(url_by_name(server_), {.deadline_ms = 50, .pause_ms = 20, .look_up = both});
+  ASSERT_TRUE(cache.ok());
+  EXPECT_TRUE(eventually([&] { return (*cache)->put(entry_) == 1; }));
+}
+
 TEST(RedisNamesAtFirst, AreWaitedForUntilTheDeadline) {
   RedisServer alone;
   RedisServer node({.cluster = true, .databases = 1});
