@@ -1,10 +1,11 @@
-// Redis servers by name: looking it up holds nobody up.
+// Redis servers by name and by path: looking a name up holds nobody up.
 #include <atomic>
 #include <future>
 
 #include "redis_trouble.h"
 #include "store/redis_cache.h"
 #include "store/redis_router.h"
+#include "support/temporary_folder.h"
 
 namespace oncekey::store {
 namespace {
@@ -84,6 +85,16 @@ TEST_F(RedisNames, ThatLeadToASilentServerFirstLeadToTheNextAfterIt) {
       RedisCache::open(url_by_name(server_), {.deadline_ms = 50, .pause_ms = 20, .look_up = both});
   ASSERT_TRUE(cache.ok());
   EXPECT_TRUE(eventually([&] { return (*cache)->put(entry_) == 1; }));
+}
+
+TEST(RedisSocket, AServerIsReachedByItsPath) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() / "redis.socket";
+  const RedisServer server({.settings = {"unixsocket " + path}});
+  const auto engine = engine_on("redis:///?socket=" + path);
+  ASSERT_NE(engine, nullptr);
+  complete(*engine, "a");
+  EXPECT_OUTCOME(Replay, reserve(*engine, "a"));
 }
 
 TEST(RedisNamesAtFirst, AreWaitedForUntilTheDeadline) {
