@@ -201,7 +201,10 @@ void Stream::on_events(std::uint32_t events) {
   if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) socket_.readable = true;
   if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) socket_.writable = true;
   if (tls_closing_) close_tls();
-  bool write_done = write_ && try_write(*write_);
+  // The process may have stood still: what is late is not sent any more, and its timer says so
+  // next.
+  const bool may_write = write_ && write_->deadline_ > loop_.now();
+  bool write_done = may_write && try_write(*write_);
   bool read_done = read_ && try_read(*read_);
   if (write_done && read_done) {
     // Resuming the writer may destroy this stream only if nothing else is pending on it, and the

@@ -44,7 +44,7 @@ class Stream final : private Loop::EventTarget, private Timer {
   // empty buffer has no memory while it waits: what is read next goes where something was read
   // just now, which is still in the processor's cache.
   ReadAwaiter read(ByteBuffer& into, SteadyMs deadline);
-  // Writes all of it, or says how much had left.
+  // Writes all of it, or says how much had left. Once begun, no byte leaves after the deadline.
   WriteAwaiter write(std::string_view first, std::string_view second, SteadyMs deadline);
   // Waits until a connect() under way has succeeded or failed.
   WriteAwaiter connected(SteadyMs deadline);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <memory>
@@ -134,6 +135,35 @@ TEST(Stream, WriteToAPeerThatDoesNotReadTimesOutAndSaysHowMuchLeft) {
   EXPECT_EQ(sent.error, IoError::timeout);
   EXPECT_GT(sent.bytes, 0u);
   EXPECT_LT(sent.bytes, bytes.size());
+}
+
+std::string take_all(int fd) {
+  std::string taken;
+  char room[65536];
+  for (ssize_t got = 0; (got = ::recv(fd, room, sizeof room, 0)) > 0;) {
+    taken.append(room, static_cast<std::size_t>(got));
+  }
+  return taken;
+}
+
+TEST(Stream, NothingLeavesAfterTheDeadlineThoughThePeerHasMadeRoom) {
+  Loop loop;
+  SocketPair pair;
+  Stream near(loop, pair.near);
+  const std::string bytes = numbered_bytes(8 << 20);
+  IoResult sent;
+  RunningTasks tasks(loop);
+  constexpr SteadyMs wait_ms = 50;
+  tasks.add(write_all(near, bytes, {}, wait_ms, sent));
+  // The loop does not run meanwhile, as in a process that is stopped.
+  const SteadyMs over = steady_now_ms() + wait_ms;
+  std::string received;
+  while (steady_now_ms() <= over) received += take_all(pair.far);
+  tasks.wait();
+  EXPECT_EQ(sent.error, IoError::timeout);
+  EXPECT_EQ(sent.bytes, received.size());
+  EXPECT_EQ(take_all(pair.far), "");
+  ::close(pair.far);
 }
 
 TEST(Stream, ReadAndWriteOverdueTogetherBothEnd) {
