@@ -58,6 +58,8 @@ std::optional<ReplayCache::Entry> ReplayCache::find(const RecordId& id, http::St
 void ReplayCache::insert(const RecordId& id, Entry entry, http::SteadyMs asked_at) {
   std::size_t bytes = entry_overhead + id.scope.size() + id.key.size();
   if (entry.replay.response) {
+    // Its key is not known here, and may be after a reload.
+    if (entry.replay.response->body_encoding == BodyEncoding::sealed) return;
     bytes += entry.replay.response->body.size();
     for (const Header& header : entry.replay.response->headers) {
       bytes += sizeof(Header) + header.name.size() + header.value.size();

@@ -44,6 +44,15 @@ TEST(ReplayCache, GivesBackWhatWasInserted) {
   EXPECT_EQ(found->replay.expires_at, 1'000);
 }
 
+TEST(ReplayCache, AnswerThatCouldNotBeDecryptedIsNotKept) {
+  ReplayCache cache(1'024 * kilobyte, trust_ms);
+  StoredResponse sealed;
+  sealed.body_encoding = BodyEncoding::sealed;
+  const Replay replay{std::make_shared<const StoredResponse>(std::move(sealed)), 1, 10, 1'000};
+  cache.insert({"t", "k"}, {fingerprint(7), replay}, 0);
+  EXPECT_FALSE(cache.find_old({"t", "k"}, 0));
+}
+
 TEST(ReplayCache, LaterInsertReplacesTheEarlier) {
   ReplayCache cache(1'024 * kilobyte, trust_ms);
   cache.insert({"t", "k"}, entry("one"), 0);

@@ -98,6 +98,17 @@ TEST_F(Encryption, KeysRotateByReload) {
   EXPECT_EQ(json_text(post("before-reload-000001").body, "/code"), "result_unreadable");
 }
 
+TEST_F(Encryption, AnswerOfAnotherNodesKeyIsReplayedAsSoonAsTheKeyIsThere) {
+  serve_encrypted(first_key);
+  const std::string before = post("before-reload-000001").body;
+  change_keys(second_key);
+  EXPECT_EQ(json_text(post("before-reload-000001").body, "/code"), "result_unreadable");
+  folder_.write("keys", std::string(second_key) + first_key);
+  gateway_->process().signal(SIGHUP);
+  gateway_->log_line("/event", "reloaded");
+  EXPECT_EQ(post("before-reload-000001").body, before);
+}
+
 TEST_F(Encryption, AWrongKeyIsAnErrorAndNeverGarbage) {
   serve_encrypted(first_key);
   const std::string body = post("wrong-key-0123456789").body;
