@@ -163,20 +163,29 @@ Fact synchronous_commit_fact(std::string_view value) {
   return fact;
 }
 
-// `others`: of the standbys, those that are known not to be among `names`.
-Fact standby_fact(std::string_view names, int standbys, int others) {
-  if (!names.empty() && standbys == others) {
+struct Standbys {
+  int connected = 0;
+  int others = 0;  // of these, the ones that are known not to be waited for
+  int needed = 1;  // by a commit
+};
+
+Fact standby_fact(std::string_view names, const Standbys& standbys) {
+  const int waited_for = standbys.connected - standbys.others;
+  if (!names.empty() && waited_for < standbys.needed) {
+    std::string who = "No standby is";
+    if (standbys.connected > 0) who = "No standby of these names is";
+    if (waited_for > 0) {
+      who = std::to_string(waited_for) + " of the " + std::to_string(standbys.needed) +
+            " standbys that a commit waits for are";
+    }
     return {Grade::error, "synchronous_standby_names", std::string(names),
-            standbys == 0
-                ? "No standby is connected: nothing commits, and a gateway answers 503."
-                : "No standby of these names is connected: nothing commits, and a gateway answers "
-                  "503."};
+            who + " connected: nothing commits, and a gateway answers 503."};
   }
   if (!names.empty()) {
     return {Grade::good, "synchronous_standby_names", std::string(names),
             "An acknowledged record is on a standby too: a failover loses none."};
   }
-  if (standbys > 0) {
+  if (standbys.connected > 0) {
     return {Grade::warning, "synchronous_standby_names", "(empty)",
             "The standbys follow with a delay: a failover can lose records acknowledged just "
             "before, and their requests would run again."};
@@ -216,13 +225,22 @@ SELECT current_setting('fsync'), current_setting('full_page_writes'),
        (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
        current_setting('synchronous_standby_names'),
        (SELECT count(*) FROM pg_stat_replication),
-       current_setting('max_connections')::int
-         - current_setting('superuser_reserved_connections')::int
-         - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+       least(
+         current_setting('max_connections')::int
+           - current_setting('superuser_reserved_connections')::int
+           - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+         (SELECT rolconnlimit - (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user)
+          FROM pg_roles WHERE rolname = current_user AND rolconnlimit >= 0),
+         (SELECT datconnlimit
+                   - (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database())
+          FROM pg_database WHERE datname = current_database() AND datconnlimit >= 0)),
        current_setting('default_transaction_isolation'),
        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
        -- null for a role that may not see it
-       (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async'))";
+       (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('async', 'potential')),
+       -- FIRST 2 (a, b), ANY 2 (a, b), 2 (a, b), or just names: one of them
+       coalesce(substring(current_setting('synchronous_standby_names')
+                          from '^\s*(?:[A-Za-z]+\s+)?(\d+)\s*\(')::int, 1))";
 
 DurationMs wall_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -242,8 +260,9 @@ Failed add_settings(PostgresConnection& connection, Deadline deadline, Facts& fa
                          "A power cut can leave half-written pages, unless the file system "
                          "prevents them."));
   facts.push_back(synchronous_commit_fact(row->bytes(0, 2)));
-  facts.push_back(standby_fact(row->bytes(0, 3), static_cast<int>(number(*row, 4)),
-                               static_cast<int>(number(*row, 8))));
+  facts.push_back(standby_fact(row->bytes(0, 3), {.connected = static_cast<int>(number(*row, 4)),
+                                                  .others = static_cast<int>(number(*row, 8)),
+                                                  .needed = static_cast<int>(number(*row, 9))}));
   facts.push_back(connections_fact(static_cast<int>(number(*row, 5))));
   facts.push_back(clock_fact(number(*row, 7) - (before + after) / 2));
   facts.push_back(isolation_fact(row->bytes(0, 6)));

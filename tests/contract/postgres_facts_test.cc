@@ -49,6 +49,11 @@ TEST(PostgresFactsTest, StandbysDecideWhatAFailoverLoses) {
   primary.await_standby("second", true);
   EXPECT_EQ(fact_of(primary.url(), name).grade, Grade::good);
   EXPECT_EQ(fact_of(primary.admin_url(), name).grade, Grade::good);
+  primary.set(name, "FIRST 2 (second, third)");
+  EXPECT_TRUE(test::eventually([&] { return fact_of(primary.url(), name).grade == Grade::error; }));
+  EXPECT_NE(fact_of(primary.admin_url(), name).meaning.find("1 of the 2"), std::string::npos);
+  primary.set(name, "ANY 1 (second, third)");
+  EXPECT_TRUE(test::eventually([&] { return fact_of(primary.url(), name).grade == Grade::good; }));
   primary.set(name, "third");
   // Its sender takes the setting over by and by.
   EXPECT_TRUE(test::eventually([&] {
@@ -58,6 +63,17 @@ TEST(PostgresFactsTest, StandbysDecideWhatAFailoverLoses) {
   const Fact role = fact_of(standby.url(), "role");
   EXPECT_EQ(role.grade, Grade::error);
   EXPECT_EQ(role.value, "standby");
+}
+
+TEST(PostgresFactsTest, LimitsOfTheRoleAndTheDatabaseCountAsConnectionsLeft) {
+  test::PostgresServer server;
+  const auto left = [&] { return std::stoi(fact_of(server.url(), "connections left").value); };
+  EXPECT_GT(left(), 20);
+  server.execute("ALTER ROLE oncekey CONNECTION LIMIT 3");
+  EXPECT_EQ(left(), 2) << "this one is among them";
+  EXPECT_EQ(fact_of(server.url(), "connections left").grade, Grade::warning);
+  server.execute("ALTER DATABASE oncekey CONNECTION LIMIT 2");
+  EXPECT_EQ(left(), 1);
 }
 
 TEST(PostgresFactsTest, AutovacuumThatIsOffOrDoesNotKeepUpIsWarnedAbout) {
