@@ -106,6 +106,8 @@ struct Record {
   TimestampMs reconcile_after = 0;  // unknown: not before this is it worth asking again
   TimestampMs completed_at = 0;     // 0: not settled as completed
   TimestampMs expires_at = 0;       // completed: end of retention; expired: end of the tombstone
+  // Found or listed: when, by the store's clock, which the times above follow. Not stored.
+  TimestampMs read_at = 0;
   // Empty where the rest tells all: reserved once, and completed perhaps. src/boundary/timeline.h
   // makes the whole list of it.
   std::vector<Transition> history;

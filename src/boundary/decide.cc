@@ -118,6 +118,7 @@ bool is_gone(const Record& record, TimestampMs now) {
 }
 
 void age(Record& record, TimestampMs now) {
+  record.read_at = now;
   if (state_at(record, now) == record.state) return;
   record.state = State::expired;
   record.response = nullptr;

@@ -53,6 +53,7 @@ struct Execution {
   void operator()(List& list) const {
     auto page = records.list(list, now);
     if (!page) return refuse_with(list, page.error());
+    for (Record& record : *page) record.read_at = now;
     list.outcome = std::move(*page);
   }
 

@@ -24,13 +24,14 @@ std::string key_status_path(std::string_view key);
 // What follows the path where a key alone does not say which record it is; otherwise "".
 std::string key_status_query(const Context& context, std::string_view scope);
 
-// How long a client should wait before it looks again; 0: the state is final.
-DurationMs look_again_in(const Record& record, TimestampMs now);
+// How long a client should wait before it looks again, by the clock that the record follows; 0: the
+// state is final.
+DurationMs look_again_in(const Record& record);
 
 // The resource's document. `query` is the one of its own address.
-std::string key_status_json(const Record& record, TimestampMs now, std::string_view query);
+std::string key_status_json(const Record& record, std::string_view query);
 
 // The headers that every answer of the resource has.
-void add_status_fields(http::ResponseStart& start, const Record& record, TimestampMs now);
+void add_status_fields(http::ResponseStart& start, const Record& record);
 
 }  // namespace oncekey::gateway

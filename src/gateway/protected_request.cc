@@ -353,17 +353,16 @@ http::Task<void> ProtectedRequest::accept(const Execute& hold, bool preferred) {
   Record record;
   record.id = id_;
   record.attempt = hold.attempt;
-  const TimestampMs now = wall_now_ms();
   http::ResponseStart start;
   start.status = 202;
   const std::string query = key_status_query(context_, id_.scope);
   start.add("Location", key_status_path(id_.key) + query);
   start.add("Content-Type", "application/json");
   if (preferred) start.add("Preference-Applied", "respond-async");
-  add_status_fields(start, record, now);
+  add_status_fields(start, record);
   add_idempotency_fields(start, 0);
   add_date(start);
-  const std::string body = key_status_json(record, now, query);
+  const std::string body = key_status_json(record, query);
   co_await exchange_.respond(start, body);
 }
 

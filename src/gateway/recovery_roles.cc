@@ -30,8 +30,10 @@ RecoveryRoles::RecoveryRoles(const Config& config, store::Committer& committer, 
     return rules ? rules : &nobody_to_ask_;
   };
   reconciler_ = std::make_unique<recovery::Reconciler>(recovery::Reconciler::Parts{
-      committer, prober_, rules_of, wall_now_ms,
+      committer, prober_, rules_of,
       [this](const recovery::Reconciled& reconciled) { log_.reconciled(reconciled); }});
+  // The store may have been away until now, and gateways' results with it.
+  results_first_.outage(std::chrono::steady_clock::now());
   using recovery::Role;
   sweeping_ = std::make_unique<Role>(sweep_every, [this] { return sweep(); });
   reaping_ = std::make_unique<Role>(

@@ -214,7 +214,7 @@ void Service::start_reconciler() {
   };
   reconciler_ = std::make_unique<recovery::Reconciler>(recovery::Reconciler::Parts{
       background(), *prober_,
-      [this](const Record& record) { return current().probes().of(record); }, wall_now_ms, report});
+      [this](const Record& record) { return current().probes().of(record); }, report});
   reconciling_ = std::make_unique<recovery::Role>(current().probes().look_every(), [this] {
     if (breaker_ && !breaker_->closed()) return false;
     const recovery::ReconcileCounts counts = reconciler_->run_once(reconcile_batch);

@@ -33,7 +33,6 @@ ReconcileCounts Reconciler::run_once(std::size_t limit) {
 
 std::vector<Record> Reconciler::due(std::size_t limit, ReconcileCounts& counts) {
   std::vector<Record> due;
-  const TimestampMs now = parts_.clock();
   for (std::size_t scanned = 0; scanned < records_scanned_max;) {
     List list;
     list.state = State::unknown;
@@ -55,7 +54,7 @@ std::vector<Record> Reconciler::due(std::size_t limit, ReconcileCounts& counts) 
       after_ = record.id;
       const auto note = parse_note(record.last_error);
       if (note && note->for_operator) ++for_operator_in_pass_;
-      if (record.reconcile_after <= now && parts_.rules_of(record)) {
+      if (record.reconcile_after <= record.read_at && parts_.rules_of(record)) {
         due.push_back(std::move(record));
       }
     }

@@ -47,7 +47,6 @@ class Reconciler {
     Prober& prober;
     // Which rules a record has; null: it is left alone. They outlive the reconciler.
     std::function<const ProbeRules*(const Record&)> rules_of;
-    std::function<TimestampMs()> clock;  // only says what is worth claiming
     std::function<void(const Reconciled&)> report = [](const Reconciled&) {};
   };
   static constexpr std::size_t concurrency = 8;  // probes under way at once

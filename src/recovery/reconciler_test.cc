@@ -57,8 +57,7 @@ class Reconciling : public testing::Test {
                        .rules_of = [this](const Record& record) -> const ProbeRules* {
                          const auto found = rules_.find(record.id.key);
                          return found == rules_.end() ? nullptr : &found->second;
-                       },
-                       .clock = [this] { return now_.load(); }});
+                       }});
   }
 
   std::atomic<TimestampMs> now_{start};
@@ -87,8 +86,7 @@ TEST_F(Reconciling, WhatAReloadTakesTheProbeAwayFromMeanwhileIsLeftAsItIs) {
                     .prober = prober_,
                     .rules_of = [&](const Record&) -> const ProbeRules* {
                       return ++asked == 1 ? &rules_["a"] : nullptr;
-                    },
-                    .clock = [this] { return now_.load(); }});
+                    }});
   EXPECT_EQ(roles.run_once(10).looked_at, 0u);
   EXPECT_EQ(asked, 2);
   EXPECT_EQ(get("a").state, State::unknown);
@@ -184,8 +182,7 @@ TEST_F(Reconciling, TwoAtOnceAskAboutEachRecordOnce) {
   auto first = reconciler();
   Reconciler second({.committer = committer_,
                      .prober = other_prober,
-                     .rules_of = [this](const Record& r) { return &rules_.at(r.id.key); },
-                     .clock = [this] { return now_.load(); }});
+                     .rules_of = [this](const Record& r) { return &rules_.at(r.id.key); }});
   ReconcileCounts one, two;
   std::thread other([&] { two = second.run_once(100); });
   one = first.run_once(100);

@@ -30,6 +30,18 @@ TEST_P(Transitions, RecordKeepsWhatOperatorsNeed) {
   EXPECT_EQ(record->locked_until, first.locked_until);
 }
 
+// Whoever compares its times with another clock than theirs is wrong by what they are apart.
+TEST_P(Transitions, RecordSaysWhenItWasRead) {
+  lose("unknown");
+  complete("completed");
+  wait(700);
+  EXPECT_EQ(get("unknown")->read_at, now_);
+  EXPECT_EQ(get("completed")->read_at, now_);
+  const auto listed = expect<std::vector<Record>>(apply(List{}));
+  EXPECT_EQ(listed.size(), 2u);
+  for (const Record& record : listed) EXPECT_EQ(record.read_at, now_) << record.id.key;
+}
+
 TEST_P(Transitions, DuplicateIsInFlight) {
   const Execute first = execute("a");
   const auto duplicate = expect<InFlight>(apply(reserve_of("a")));

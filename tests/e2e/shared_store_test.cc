@@ -210,6 +210,16 @@ TEST_P(SharedStore, ClocksThatAreHoursApartChangeNothing) {
     EXPECT_EQ((*each)->metric("oncekey_zombies_total"), 0);
   }
   EXPECT_EQ(arrivals(key_b), 1u);
+  // When to look again is told alike.
+  EXPECT_EQ(code(gateway_->send(order(key_a, "reset-unanswered"))), "outcome_unknown");
+  for (const Gateway* each : {&gateway_, &other_}) {
+    const HttpResponse status =
+        (*each)->send({.method = "GET", .target = "/.well-known/idempotency/keys/" + key_a});
+    EXPECT_EQ(json_text(status.body, "/state"), "unknown");
+    const int seconds = std::stoi("0" + status.header("Retry-After"));
+    EXPECT_GT(seconds, 0) << status.body;
+    EXPECT_LE(seconds, 60);
+  }
   EXPECT_TRUE(eventually([&] {
     return other_->send(order(key_b)).header("Idempotency-Replayed").empty();
   })) << "the slow clock keeps the answer for another hour";
