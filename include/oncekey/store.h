@@ -207,6 +207,8 @@ struct EngineStats {
 struct EngineCounts {
   std::uint64_t syncs = 0;       // as in EngineStats
   std::uint64_t statements = 0;  // as in EngineStats
+  // Reservations that failed and may have been made; the next batch that succeeds takes them back.
+  std::uint64_t in_doubt = 0;
 };
 
 struct EngineInfo {
@@ -222,7 +224,8 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  // Executes the operations in their order, as if one after the other, and fills each outcome.
+  // Executes the operations in their order, as if one after the other, and fills each outcome. What
+  // only looks (Get) may come later than its turn: everybody in a batch still waits for it.
   // Returns when everything it changed is durable. Never throws for what the outside world can
   // cause: an operation that could not be done is Unavailable, and an Unavailable reserve left
   // nothing behind that would later count as running. `now` drives leases and retention, except in

@@ -32,11 +32,6 @@ struct LessById {
 const Unavailable no_time_left{.reason = "PostgreSQL: others' rows took all of the time",
                                .store_serves = true};
 
-Unavailable unavailable(const PostgresError& error) {
-  if (waited_for_a_lock(error)) return about_record(reason_of(error));
-  return {.reason = reason_of(error), .refused = error.kind != PostgresError::Kind::lost};
-}
-
 // A row of postgres_reserve.sql that is not a record, but names those that the others are.
 bool is_hold(const PostgresResult& made, int row) {
   return made.is_null(row, 2);
@@ -101,47 +96,67 @@ void PostgresEngine::apply(std::span<Operation* const> batch, TimestampMs) {
   const Deadline deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
   be_patient(deadline);
   held_.clear();
-  std::vector<Reserve*> reserves;
+  std::vector<Reserve*> reserves, repeats;
   std::vector<Operation*> settles;
-  std::set<const RecordId*, LessById> ids;
+  std::vector<Get*> gets;
+  std::set<const RecordId*, LessById> reserved, settled;
   auto flush = [&] {
     if (!settles.empty()) settle_all(std::move(settles), deadline);
     if (!reserves.empty()) reserve_all(std::move(reserves), deadline);
+    if (!repeats.empty()) repeat_all(std::move(repeats), deadline);
+    if (!gets.empty()) get_all(gets, deadline);
     settles.clear();
     reserves.clear();
-    ids.clear();
+    repeats.clear();
+    gets.clear();
+    reserved.clear();
+    settled.clear();
   };
   for (Operation* const operation : batch) {
+    // Everybody in a batch is waiting for it, so a look may come after what others change.
+    if (auto* get = std::get_if<Get>(operation)) {
+      gets.push_back(get);
+      continue;
+    }
     const RecordId* const id = id_of(*operation);
     if (id == nullptr) {
       flush();
       apply_alone(*operation, deadline);
       continue;
     }
-    if (!ids.insert(id).second) {
-      flush();
-      ids.insert(id);
-    }
-    if (auto* reserve = std::get_if<Reserve>(operation)) {
+    auto* reserve = std::get_if<Reserve>(operation);
+    if (settled.contains(id) || (reserve == nullptr && reserved.contains(id))) flush();
+    if (reserve == nullptr) {
+      settled.insert(id);
+      settles.push_back(operation);
+    } else if (reserved.insert(id).second) {
       reserves.push_back(reserve);
     } else {
-      settles.push_back(operation);
+      repeats.push_back(reserve);
     }
   }
   flush();
   statements_ = session_.statements();
+  in_doubt_ = session_.in_doubt();
+}
+
+Unavailable PostgresEngine::unavailable(const PostgresError& error) {
+  if (waited_for_a_lock(error)) return about_record(reason_of(error));
+  return {.reason = reason_of(error), .refused = error.kind != PostgresError::Kind::lost};
 }
 
 Result<PostgresResult, PostgresError> PostgresEngine::call(const std::string& name,
                                                            const std::string& sql,
                                                            const PostgresParameters& parameters,
                                                            Deadline deadline, bool* in_doubt) {
+  PostgresError last{PostgresError::Kind::lost, "", "the rest of the batch took all of the time"};
   for (;;) {
+    if (Clock::now() >= deadline) return last;
     auto connection = session_.ready(deadline);
     if (!connection) return connection.error();
     auto result = (*connection)->call(name, sql, parameters, deadline);
     if (result) return result;
-    const PostgresError& error = result.error();
+    const PostgresError& error = last = result.error();
     const bool time_left = Clock::now() < deadline;
     if (error.kind == PostgresError::Kind::lost) {
       if (in_doubt != nullptr) *in_doubt = true;
@@ -167,13 +182,17 @@ void PostgresEngine::be_patient(Deadline deadline) {
   if (connection && !(*connection)->run(session_.patience(), deadline)) session_.drop();
 }
 
-void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadline) {
-  // Repetitions of a key that was waited for in vain would use up the time of everybody else.
+// Repetitions of a key that was waited for in vain would use up the time of everybody else.
+void PostgresEngine::refuse_what_is_held(std::vector<Reserve*>& reserves) const {
   std::erase_if(reserves, [&](Reserve* reserve) {
     const auto known = held_.find(reserve->id);
     if (known != held_.end()) reserve->outcome = known->second;
     return known != held_.end();
   });
+}
+
+void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadline) {
+  refuse_what_is_held(reserves);
   if (reserves.empty()) return;
   // In the order of ids: two batches that touch the same records do not wait for each other in
   // turn.
@@ -335,7 +354,6 @@ void PostgresEngine::reserve_alone(Reserve& reserve, Fence fence, bool in_doubt,
 
 void PostgresEngine::apply_alone(Operation& operation, Deadline deadline) {
   if (auto* resolve = std::get_if<Resolve>(&operation)) execute(*resolve, deadline);
-  if (auto* get = std::get_if<Get>(&operation)) execute(*get, deadline);
   if (auto* list = std::get_if<List>(&operation)) execute(*list, deadline);
   if (auto* sweep = std::get_if<Sweep>(&operation)) execute(*sweep, deadline);
   if (auto* reap = std::get_if<Reap>(&operation)) execute(*reap, deadline);
@@ -382,7 +400,7 @@ void PostgresEngine::execute(Resolve& resolve, Deadline deadline) {
 void PostgresEngine::explain(Resolve& resolve, Fence fence, bool in_doubt, Deadline deadline) {
   Get get;
   get.id = resolve.id;
-  execute(get, deadline);
+  get_all({&get}, deadline);
   if (const auto* unavailable_now = std::get_if<Unavailable>(&get.outcome)) {
     resolve.outcome = *unavailable_now;
     return;
@@ -398,34 +416,6 @@ void PostgresEngine::explain(Resolve& resolve, Fence fence, bool in_doubt, Deadl
     if (record) stale.state = record->state;
     resolve.outcome = stale;
   }
-}
-
-void PostgresEngine::execute(Get& get, Deadline deadline) {
-  PostgresParameters parameters;
-  parameters.text(to_postgres_text(get.id.scope));
-  parameters.text(to_postgres_text(get.id.key));
-  static const std::string sql =
-      std::string(
-          "SELECT oncekey.clock(), r.response_status, r.response_schema, "
-          "r.response_encoding, r.response_headers, r.response_body, ") +
-      postgres_record_columns + " FROM oncekey.records r WHERE r.scope = $1 AND r.key = $2";
-  auto rows = call("oncekey_get", sql, parameters, deadline);
-  if (!rows) {
-    get.outcome = unavailable(rows.error());
-    return;
-  }
-  std::optional<Record> record;
-  if (rows->rows() == 1) {
-    const TimestampMs moment = rows->timestamp(0, 0);
-    record = record_from(*rows, 0, 6);
-    record->response = response_from(*rows, 0, 1);
-    if (is_gone(*record, moment)) {
-      record.reset();
-    } else {
-      age(*record, moment);
-    }
-  }
-  get.outcome = std::move(record);
 }
 
 }  // namespace oncekey::store

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,7 +42,7 @@ class PostgresEngine final : public Engine {
   void apply(std::span<Operation* const> batch, TimestampMs now) override;
   EngineInfo info() const override;
   EngineStats stats() const override;
-  EngineCounts counts() const override { return {commits_, statements_}; }
+  EngineCounts counts() const override { return {commits_, statements_, in_doubt_}; }
 
  private:
   using Deadline = PostgresSession::Deadline;
@@ -51,6 +52,10 @@ class PostgresEngine final : public Engine {
 
   // Of each record at most one.
   void reserve_all(std::vector<Reserve*> reserves, Deadline deadline);
+  // Of a record that reserve_all() has just dealt with, any number.
+  void repeat_all(std::vector<Reserve*> repeats, Deadline deadline);
+  void get_all(const std::vector<Get*>& gets, Deadline deadline);
+  void get_some(std::span<const std::vector<Get*>> of_one, Deadline deadline);
   void settle_all(std::vector<Operation*> operations, Deadline deadline);
   void settle_together(const std::vector<Operation*>& operations, Deadline deadline);
   void apply_alone(Operation& operation, Deadline deadline);
@@ -58,6 +63,7 @@ class PostgresEngine final : public Engine {
   // What the batch's statement could not decide. `in_doubt`: an answer to it was lost, so that they
   // may be held under their fences already.
   void answer_from_records(Reserving& open, bool in_doubt, Deadline deadline);
+  void refuse_what_is_held(std::vector<Reserve*>& reserves) const;
   void reserve_alone(Reserve& reserve, Fence fence, bool in_doubt, Deadline deadline);
   void settle_again(Operation& operation, Deadline deadline);
   template <class Op>
@@ -68,7 +74,6 @@ class PostgresEngine final : public Engine {
   void drop_finished_holds(Deadline deadline);
 
   void execute(Resolve& resolve, Deadline deadline);
-  void execute(Get& get, Deadline deadline);
   void execute(List& list, Deadline deadline);
   void execute(Sweep& sweep, Deadline deadline);
   void execute(Reap& reap, Deadline deadline);
@@ -80,6 +85,7 @@ class PostgresEngine final : public Engine {
                                              const PostgresParameters& parameters,
                                              Deadline deadline, bool* in_doubt = nullptr);
 
+  static Unavailable unavailable(const PostgresError& error);
   void hurry(PostgresConnection& connection, Deadline deadline);
   void be_patient(Deadline deadline);
 
@@ -91,6 +97,7 @@ class PostgresEngine final : public Engine {
   bool survives_power_cut_ = true;
   std::atomic<std::uint64_t> statements_{0};
   std::atomic<std::uint64_t> commits_{0};
+  std::atomic<std::uint64_t> in_doubt_{0};
 
   mutable std::mutex stats_mutex_;
   mutable PostgresSession stats_session_;  // guarded by stats_mutex_

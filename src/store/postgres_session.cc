@@ -154,7 +154,9 @@ std::optional<PostgresError> PostgresSession::end_former(PostgresConnection& con
                                                          Deadline deadline) {
   while (!former_backend_.empty()) {
     auto alive = connection.run(
-        "SELECT count(*), count(CASE WHEN state <> 'active' THEN pg_terminate_backend(pid) END),"
+        // Also where the server is told not to show what sessions do, and half a request has come.
+        "SELECT count(*), count(CASE WHEN wait_event = 'ClientRead'"
+        "   THEN pg_terminate_backend(pid) END),"
         " count(*) FILTER (WHERE wait_event = 'SyncRep')"
         " FROM pg_stat_activity WHERE pid || ' ' || extract(epoch FROM backend_start) || ' '"
         " || right(application_name, " +

@@ -37,6 +37,7 @@ class PostgresSession {
   void drop();
 
   void remember(InDoubt reservation) { in_doubt_.push_back(std::move(reservation)); }
+  std::size_t in_doubt() const { return in_doubt_.size(); }
 
   // The statement that lets it wait for others' locks as long as it does by itself.
   std::string patience() const;

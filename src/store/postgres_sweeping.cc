@@ -1,9 +1,17 @@
 // What background work does on PostgreSQL: leases that ran out, records past their time, and holds
 // that nothing is in progress under.
+#include <chrono>
+
 #include "store/postgres.h"
 #include "store/postgres_drop_holds_sql.h"
 
 namespace oncekey::store {
+
+namespace {
+
+constexpr auto at_once = std::chrono::milliseconds(500);
+
+}  // namespace
 
 // It is only a short cut: what is left is swept when its lease is over.
 void PostgresEngine::drop_finished_holds(Deadline deadline) {
@@ -26,12 +34,29 @@ void PostgresEngine::drop_finished_holds(Deadline deadline) {
   if (call("oncekey_drop_holds", sql, parameters, deadline)) ++commits_;
 }
 
+// Results that could not be recorded come first. So nothing is swept where the server was away
+// until just now, and by one that stood still and then runs what it was sent before that, however
+// late: its own clock tells it.
 void PostgresEngine::execute(Sweep& sweep, Deadline deadline) {
+  const auto begun = std::chrono::steady_clock::now();
+  auto clock = call("oncekey_clock", "SELECT oncekey.clock()", {}, deadline);
+  if (!clock) {
+    sweep.outcome = Unavailable{reason_of(clock.error())};
+    return;
+  }
+  if (std::chrono::steady_clock::now() - begun > at_once) {
+    sweep.outcome = Unavailable{"PostgreSQL: it took long to answer; leases are swept later"};
+    return;
+  }
   drop_finished_holds(deadline);
   PostgresParameters parameters;
   parameters.integer(static_cast<std::int64_t>(sweep.limit));
-  auto rows =
-      call("oncekey_sweep", "SELECT scope, key FROM oncekey.sweep_batch($1)", parameters, deadline);
+  parameters.bytes(clock->bytes(0, 0));
+  auto rows = call("oncekey_sweep",
+                   "SELECT scope, key FROM oncekey.sweep_batch("
+                   "CASE WHEN oncekey.clock() <= $2::timestamptz + interval '1 second'"
+                   " THEN $1::bigint ELSE 0 END)",
+                   parameters, deadline);
   if (!rows) {
     sweep.outcome = Unavailable{reason_of(rows.error())};
     return;

@@ -40,7 +40,7 @@ class RedisEngine : public Engine {
   void apply(std::span<Operation* const> batch, TimestampMs now) override;
   EngineInfo info() const override { return info_; }
   EngineStats stats() const override;
-  EngineCounts counts() const override { return {0, statements_}; }
+  EngineCounts counts() const override { return {0, statements_, options_.doubts->size()}; }
 
  private:
   class Request;  // how an operation on one key is asked and understood

@@ -30,6 +30,10 @@ class RedisDoubts {
     doubts_.push_back(std::move(doubt));
     if (doubts_.size() > count_max) doubts_.pop_front();
   }
+  std::size_t size() const {
+    std::lock_guard lock(mutex_);
+    return doubts_.size();
+  }
   std::vector<RedisDoubt> take() {
     std::lock_guard lock(mutex_);
     std::vector<RedisDoubt> taken;
@@ -41,7 +45,7 @@ class RedisDoubts {
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<RedisDoubt> doubts_;
 };
 

@@ -71,6 +71,7 @@ void SqliteEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
       answer_without_writing(batch, now, error.what());
     }
   }
+  in_doubt_ = refused_reserves_.size();
 }
 
 void SqliteEngine::apply_together(std::span<Operation* const> batch, TimestampMs now) {

@@ -34,7 +34,9 @@ class SqliteEngine : public Engine {
   void apply(std::span<Operation* const> batch, TimestampMs now) override;
   EngineInfo info() const override;
   EngineStats stats() const override;
-  EngineCounts counts() const override { return {.syncs = syncs_, .statements = 0}; }
+  EngineCounts counts() const override {
+    return {.syncs = syncs_, .statements = 0, .in_doubt = in_doubt_};
+  }
   std::vector<RecordId> take_orphans() override { return std::exchange(orphans_, {}); }
 
  private:
@@ -57,6 +59,7 @@ class SqliteEngine : public Engine {
   transaction::Statement commit_;
   std::vector<RecordId> orphans_;
   std::atomic<std::uint64_t> syncs_{0};
+  std::atomic<std::uint64_t> in_doubt_{0};  // refused_reserves_
 
   // A commit failed: it may be on disk all the same. These reserves were refused, so their records
   // must not count as running; those settlements will be repeated by their owners.

@@ -1,6 +1,7 @@
 // Operations that are done together, as many at a time as arrive: each record keeps what was said
 // of it, whether it is the same as what was said of its neighbours or not.
 #include <algorithm>
+#include <map>
 
 #include "contract.h"
 
@@ -145,6 +146,37 @@ TEST_P(Batches, LeasesOfNewAndKnownKeysTogether) {
   EXPECT_EQ(sweep(), std::vector<RecordId>());
   wait(lease_ms);
   EXPECT_EQ(sweep(), (std::vector<RecordId>{{"tenant", "b"}}));
+}
+
+TEST_P(Batches, RepetitionsAreAnsweredAsIfTheyHadComeOneByOne) {
+  complete("done");
+  fail("failed");
+  lose("lost");
+  std::vector<Operation> operations;
+  for (int i = 0; i < 3; ++i) {
+    for (const char* key : {"new", "done", "failed", "lost"}) {
+      operations.emplace_back(reserve_of(key));
+      operations.emplace_back(reserve_of(key, 2));
+    }
+  }
+  apply_together(operations);
+  std::map<std::string, int> executed;
+  for (const Operation& operation : operations) {
+    const auto& reserve = std::get<Reserve>(operation);
+    const std::string& key = reserve.id.key;
+    if (std::holds_alternative<Execute>(reserve.outcome)) {
+      ++executed[key];
+    } else if (reserve.fingerprint != payload(1)) {
+      EXPECT_TRUE(std::holds_alternative<Mismatch>(reserve.outcome)) << key;
+    } else if (key == "done") {
+      EXPECT_TRUE(std::holds_alternative<Replay>(reserve.outcome));
+    } else if (key == "lost") {
+      EXPECT_TRUE(std::holds_alternative<OutcomeUnknown>(reserve.outcome));
+    } else {
+      EXPECT_TRUE(std::holds_alternative<InFlight>(reserve.outcome)) << key;
+    }
+  }
+  EXPECT_EQ(executed, (std::map<std::string, int>{{"failed", 1}, {"new", 1}}));
 }
 
 TEST_P(Batches, AnswersThatAgree) {

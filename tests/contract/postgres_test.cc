@@ -1,53 +1,15 @@
 // PostgreSQL that is restarted, killed, frozen, or cut off in the middle of a commit.
-#include "store/postgres.h"
-
 #include <atomic>
 #include <thread>
 
-#include "contract.h"
 #include "one_way_proxy.h"
-#include "support/postgres_server.h"
+#include "postgres_alone.h"
 #include "support/waiting.h"
 
 namespace oncekey::store {
 namespace {
 
 using namespace std::string_literals;
-
-class Postgres : public ::testing::Test {
- protected:
-  Postgres() {
-    auto migrated = migrate(server_.url(), soon());
-    if (!migrated) throw std::runtime_error(migrated.error().message);
-    engine_ = open();
-  }
-
-  std::unique_ptr<Engine> open(DurationMs timeout_ms = 10'000) {
-    return open(server_.url(), timeout_ms);
-  }
-  static std::unique_ptr<Engine> open(const std::string& url, DurationMs timeout_ms) {
-    auto engine = PostgresEngine::open({.url = url, .timeout_ms = timeout_ms});
-    if (!engine) throw std::runtime_error(engine.error());
-    return std::move(*engine);
-  }
-
-  template <class Op>
-  auto apply(Op op) {
-    return apply_to(*engine_, std::move(op), 0);
-  }
-  Execute execute(const std::string& key) {
-    Reserve op = reserve_of(key);
-    op.lease_ms = 600'000;
-    return std::get<Execute>(apply(std::move(op)));
-  }
-  bool is_unavailable(const std::string& key) {
-    return std::holds_alternative<Unavailable>(apply(reserve_of(key)));
-  }
-  std::string rows() { return server_.query("SELECT count(*) FROM oncekey.records"); }
-
-  test::PostgresServer server_;
-  std::unique_ptr<Engine> engine_;
-};
 
 TEST_F(Postgres, ComesBackAfterARestartACrashAndKilledBackends) {
   const Execute a = execute("a");
@@ -212,7 +174,22 @@ TEST_F(PostgresInDoubt, CommitWhoseWaitForItsStandbyWasCancelledIsNotBelieved) {
 TEST_F(PostgresInDoubt, CommitThatStaysInDoubtIsWithdrawn) {
   engine_ = open(500);
   hold_commits();
+  const auto why = std::get<Unavailable>(apply(reserve_of("a"))).reason;
+  EXPECT_EQ(why.find("connecting"), std::string::npos) << why;
+  EXPECT_EQ(engine_->counts().in_doubt, 1u);
+  release_commits();
+  expect_withdrawn("a");
+  EXPECT_EQ(engine_->counts().in_doubt, 0u);
+}
+
+// What it is about to commit would be seen by everybody, and no standby has it.
+TEST_F(PostgresInDoubt, FormerSessionIsNotEndedWhereTheServerDoesNotShowWhatItDoes) {
+  server_.execute("ALTER ROLE oncekey SET track_activities = off");
+  engine_ = open(500);
+  hold_commits();
   EXPECT_TRUE(is_unavailable("a"));
+  EXPECT_TRUE(is_unavailable("b"));  // looks after the session that a was left to
+  EXPECT_EQ(rows(), "0");
   release_commits();
   expect_withdrawn("a");
 }
@@ -335,18 +312,6 @@ TEST_F(Postgres, BatchesThatCrossEachOtherAllFinish) {
   EXPECT_EQ(rows(), std::to_string(10 * keys));
 }
 
-TEST_F(Postgres, WhatASessionDisplacesIsWrittenAtOnceUnlessTheServerSaysHowMuch) {
-  const auto flushed_after = [&] {
-    PostgresSession session(server_.url(), 10'000);
-    const auto connection = session.ready(soon());
-    if (!connection) throw std::runtime_error(connection.error().message);
-    return std::string((*connection)->run("SHOW backend_flush_after", soon())->bytes(0, 0));
-  };
-  EXPECT_EQ(flushed_after(), "256kB");
-  server_.execute("ALTER DATABASE oncekey SET backend_flush_after = '1MB'");
-  EXPECT_EQ(flushed_after(), "1MB");
-}
-
 TEST_F(Postgres, ManyRecordsAreEstimatedAndNotCounted) {
   execute("a");
   const auto settled = [&] { return engine_->stats().settled_estimate; };
@@ -365,12 +330,6 @@ TEST_F(Postgres, DeadRowsAreCountedUntilTheirRoomIsGivenBack) {
   EXPECT_EQ(dead(), 1u);
   server_.execute("VACUUM oncekey.records");
   EXPECT_EQ(dead(), 0u);
-}
-
-TEST_F(Postgres, FsyncOffIsSaidToBeARisk) {
-  EXPECT_FALSE(engine_->info().at_risk);
-  server_.set("fsync", "off");
-  EXPECT_TRUE(open()->info().at_risk);
 }
 
 // The next server may lack the settlements, and then only the hold leads to the record.
@@ -432,18 +391,6 @@ TEST_F(Postgres, NobodyElsesHoldIsResolvedWhateverThePlannerBelieves) {
   EXPECT_EQ(look().state, State::failed_retryable);
 }
 
-// A node of the version before goes on while the others are replaced, also over a lost connection.
-TEST_F(Postgres, SchemaThatALaterBuildMigratesMeanwhileIsUsedFurther) {
-  execute("a");
-  server_.execute(
-      "INSERT INTO oncekey.migrations (version, name, checksum)"
-      " VALUES (999, 'later', 'later')");
-  server_.terminate_backends();
-  execute("b");
-  EXPECT_EQ(engine_->stats().in_progress, 2u);
-  EXPECT_FALSE(PostgresEngine::open({.url = server_.url()})) << "but none begins on it";
-}
-
 // As a webhook does for a record whose fingerprint is not one of ours.
 TEST_F(Postgres, FailedRecordOfAnApplicationIsTakenUnderItsOwnFingerprint) {
   const std::string fence =
@@ -458,34 +405,6 @@ TEST_F(Postgres, FailedRecordOfAnApplicationIsTakenUnderItsOwnFingerprint) {
   EXPECT_TRUE(std::holds_alternative<Settled>(settled));
   EXPECT_EQ(server_.query("SELECT decision FROM oncekey.reserve('tenant', 'a', '\\x01')"),
             "replay");
-}
-
-TEST_F(Postgres, DatabaseThatCannotHoldEveryAnswerIsRefused) {
-  server_.execute(
-      "CREATE DATABASE latin OWNER oncekey ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0",
-      "postgres");
-  const auto migrated = migrate(server_.url("latin"), soon());
-  ASSERT_FALSE(migrated);
-  EXPECT_NE(migrated.error().message.find("make one with ENCODING 'UTF8'"), std::string::npos)
-      << migrated.error().message;
-  const auto engine = PostgresEngine::open({.url = server_.url("latin")});
-  ASSERT_FALSE(engine);
-  EXPECT_NE(engine.error().find("LATIN1"), std::string::npos) << engine.error();
-}
-
-TEST_F(Postgres, DatabaseWithoutSchemaIsRefusedWithWhatToDo) {
-  server_.create_database("empty");
-  const auto engine = PostgresEngine::open({.url = server_.url("empty")});
-  ASSERT_FALSE(engine);
-  EXPECT_NE(engine.error().find("oncekey migrate"), std::string::npos) << engine.error();
-}
-
-TEST_F(Postgres, SchemaThatVanishesIsUnavailableAndNotForgotten) {
-  execute("a");
-  server_.execute("ALTER SCHEMA oncekey RENAME TO elsewhere");
-  EXPECT_TRUE(is_unavailable("a"));
-  server_.execute("ALTER SCHEMA elsewhere RENAME TO oncekey");
-  EXPECT_TRUE(std::holds_alternative<InFlight>(apply(reserve_of("a"))));
 }
 
 }  // namespace

@@ -1,0 +1,62 @@
+// Batches on PostgreSQL in which some only look, or repeat what others ask.
+#include <optional>
+
+#include "contract.h"
+#include "store/postgres.h"
+
+namespace oncekey::store {
+namespace {
+
+// Looking costs less than a commit, and must not cost others one each.
+TEST(PostgresLooks, LooksAndRepetitionsDoNotTearABatchApart) {
+  auto opened = PostgresEngine::open({.url = fresh_clocked_database(), .timeout_ms = 10'000});
+  ASSERT_TRUE(opened) << opened.error();
+  Engine& engine = **opened;
+  constexpr std::size_t count = 200;
+  apply_to(engine, Get{}, 0);  // so that what a session begins with is not counted
+  const auto statements_of = [&](std::vector<Operation>& operations) {
+    std::vector<Operation*> batch;
+    for (Operation& operation : operations) batch.push_back(&operation);
+    const auto before = engine.counts().statements;
+    engine.apply(batch, 0);
+    return engine.counts().statements - before;
+  };
+  std::vector<Operation> mixed;
+  for (std::size_t i = 0; i < count; ++i) {
+    mixed.emplace_back(reserve_of("of-one-tenant-" + std::to_string(i)));
+    mixed.emplace_back(Get{.id = {"another", std::to_string(i)}, .outcome = {}});
+  }
+  EXPECT_LE(statements_of(mixed), 6u);
+  for (std::size_t i = 0; i < mixed.size(); i += 2) {
+    EXPECT_TRUE(std::holds_alternative<Execute>(std::get<Reserve>(mixed[i]).outcome)) << i;
+    const auto& found = std::get<Get>(mixed[i + 1]).outcome;
+    EXPECT_FALSE(std::get<std::optional<Record>>(found)) << i;
+  }
+
+  const auto ask = [&](std::size_t times) {
+    std::vector<Operation> operations;
+    for (std::size_t i = 0; i < times; ++i) operations.emplace_back(reserve_of("one"));
+    EXPECT_LE(statements_of(operations), 4u);
+    return operations;
+  };
+  std::optional<Fence> fence;
+  for (const Operation& operation : ask(count)) {
+    const auto& outcome = std::get<Reserve>(operation).outcome;
+    if (const auto* execute = std::get_if<Execute>(&outcome)) {
+      EXPECT_FALSE(fence) << "a second one executes";
+      fence = execute->fence;
+    } else {
+      EXPECT_TRUE(std::holds_alternative<InFlight>(outcome)) << outcome.index();
+    }
+  }
+  ASSERT_TRUE(fence);
+  apply_to(engine, settle_of("one", *fence, answered()), 0);
+  for (const Operation& operation : ask(count)) {
+    const auto* replay = std::get_if<Replay>(&std::get<Reserve>(operation).outcome);
+    ASSERT_NE(replay, nullptr);
+    EXPECT_EQ(replay->response->body, "{\"id\":1}");
+  }
+}
+
+}  // namespace
+}  // namespace oncekey::store
