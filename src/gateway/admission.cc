@@ -55,7 +55,7 @@ http::Task<Admission::Verdict> Admission::ask() {
     answer_case_ = AnswerCase::route_paused;
     retry_after_ms_ = paused_ms_;
   }
-  if (may_execute()) {
+  if (may_be_new()) {
     if (!limited() || take(false)) co_return Verdict::reserve;
   }
   Verdict verdict = co_await look();
@@ -67,9 +67,10 @@ http::Task<Admission::Verdict> Admission::look() {
   CommitGate::Commit<Get> commit = context_.gate.commit<Get>(deadline);
   commit.operation().id = request_.id;
   auto outcome = co_await commit;
-  if (auto* unavailable = std::get_if<Unavailable>(&outcome)) {
-    error_ = unavailable->reason;
-    co_return Verdict::unavailable;
+  if (std::holds_alternative<Unavailable>(outcome)) {
+    // What is known without the store is still repeated; nothing else is executed.
+    unseen_ = true;
+    co_return Verdict::reserve;
   }
   const auto& record = std::get<std::optional<Record>>(outcome);
   if (record) {
@@ -77,7 +78,7 @@ http::Task<Admission::Verdict> Admission::look() {
     // What may not run must not run again, either; anything else is answered.
     const bool would_run =
         record->state == State::failed_retryable && record->fingerprint == request_.fingerprint;
-    if (may_execute() || !would_run) co_return Verdict::reserve;
+    if (may_be_new() || !would_run) co_return Verdict::reserve;
   }
   if (!request_.age.may_execute()) {
     answer_case_ = AnswerCase::outside_window;

@@ -25,22 +25,26 @@ class Admission {
   Admission(const Admission&) = delete;
   ~Admission() { give_back(); }
 
-  enum class Verdict { reserve, refused, unavailable };
+  enum class Verdict { reserve, refused };
   http::Task<Verdict> ask();
 
   AnswerCase answer_case() const { return answer_case_; }                    // refused
   std::optional<DurationMs> retry_after() const { return retry_after_ms_; }  // refused
-  const std::string& error() const { return error_; }                        // unavailable
 
   // Otherwise what the reservation gave is handed back, and answered as a refusal.
-  bool may_execute() const { return request_.age.may_execute() && !paused_ms_; }
-  // Without the store's word: not for a key that was seen to have a record.
-  bool may_execute_unprotected() const { return may_execute() && !saw_record_; }
+  bool may_execute() const { return may_be_new() && !unseen_; }
+  // Without the store's word: not for a key that was seen to have a record. Live keys are not
+  // counted then.
+  bool may_execute_unprotected() const {
+    const bool only_live = answer_case_ == AnswerCase::too_many_live_keys;
+    return may_be_new() && !saw_record_ && (!unseen_ || only_live);
+  }
 
   // What the store said: only a new key counts.
   void settle(const ReserveOutcome& outcome);
 
  private:
+  bool may_be_new() const { return request_.age.may_execute() && !paused_ms_; }
   bool limited() const { return rate_.per_second > 0 || live_.max > 0; }
   bool take(bool last_try);
   http::Task<Verdict> look();
@@ -55,11 +59,11 @@ class Admission {
   bool holds_live_ = false;
   bool worth_waiting_ = false;
   bool saw_record_ = false;
+  bool unseen_ = false;   // a limit stood in the way, and the store did not say whether it is known
   bool settled_ = false;  // a duplicate that waits asks the store again
   AnswerCase answer_case_ = AnswerCase::outside_window;
   std::optional<DurationMs> paused_ms_;  // the route is, for so long
   std::optional<DurationMs> retry_after_ms_;
-  std::string error_;
 };
 
 }  // namespace oncekey::gateway

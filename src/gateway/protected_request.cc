@@ -225,12 +225,6 @@ http::Task<void> ProtectedRequest::reserve() {
     co_await answer(Decision::limited, admission.answer_case(), {}, admission.retry_after());
     co_return;
   }
-  if (admitted == Admission::Verdict::unavailable) {
-    error_ = admission.error();
-    context_.metrics.store_error();
-    co_await answer(Decision::unavailable, AnswerCase::store_unavailable, {}, retry_store_ms);
-    co_return;
-  }
   http::SteadyMs wait_until = context_.loop.now() + route_.wait_timeout_ms;
   bool seen_in_flight = false;
   for (;;) {
