@@ -322,7 +322,9 @@ http::Task<void> ProtectedRequest::execute(Execute hold, std::int64_t lease_over
   ForwardContext forward{context_.config, context_.base_path, trace_.traceparent, &key, false};
   std::string head = upstream_head(exchange_, forward, body_.size());
   const AsyncWish wish = async_wish(exchange_.head(), route_);
-  if (wish.patience_ms) {
+  // Without an end to it, clients that do not wait could have any number of requests running.
+  const bool room_for_later = context_.running <= context_.config.limits.connections;
+  if (wish.patience_ms && room_for_later) {
     const std::string_view method = exchange_.head().method;
     auto later = std::make_shared<LaterAttempt>(LaterAttempt{context_, route_, id_, hold,
                                                              std::move(head), std::string(method),

@@ -108,6 +108,24 @@ TEST_P(Async, OnlyWhereTheRouteAllowsOrDemandsIt) {
   EXPECT_EQ(look(key_b + "/answer").status, 201);
 }
 
+TEST_P(Async, ClientsThatDoNotWaitCannotHaveMoreRunningThanMayBeConnected) {
+  constexpr int most = 4;
+  serve_here("[limits]\nconnections = " + std::to_string(most) + "\n" + allowed_);
+  HttpConnection connection(gateway_->port());
+  const auto send = [&](int i) {
+    const std::string key = "one-of-many-" + std::to_string(1000 + i);
+    connection.send(order(key, "hold=work").with("Prefer", "respond-async").bytes());
+    EXPECT_TRUE(upstream_.audit().wait_for_arrivals(key, 1));
+  };
+  for (int i = 0; i < most; ++i) {
+    send(i);
+    EXPECT_EQ(connection.receive().status, 202);
+  }
+  send(most);
+  upstream_.open_gate("work");
+  EXPECT_EQ(connection.receive().status, 201) << "it had to wait";
+}
+
 TEST_P(Async, FailureAndSilenceAreToldByTheStatus) {
   serve_here(allowed_);
   EXPECT_EQ(post_async(key_a, "status=503 first=1").status, 202);
