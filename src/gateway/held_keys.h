@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "oncekey/record.h"
 
@@ -15,25 +17,33 @@ class HeldKeys {
  public:
   class Hold {
    public:
-    Hold(HeldKeys& keys, const RecordId& id) : keys_(keys) {
-      std::lock_guard lock(keys_.mutex_);
-      place_ = keys_.held_.insert(hash_of(id));
+    Hold(HeldKeys& keys, const RecordId& id) : keys_(&keys), hash_(hash_of(id)) {
+      std::lock_guard lock(keys.mutex_);
+      keys.held_.insert(hash_);
     }
-    Hold(const Hold&) = delete;
+    Hold(Hold&& other) noexcept : keys_(std::exchange(other.keys_, nullptr)), hash_(other.hash_) {}
     ~Hold() {
-      std::lock_guard lock(keys_.mutex_);
-      keys_.held_.erase(place_);
+      if (keys_ == nullptr) return;
+      std::lock_guard lock(keys_->mutex_);
+      keys_->held_.erase(keys_->held_.find(hash_));
     }
 
    private:
-    HeldKeys& keys_;
-    std::unordered_multiset<std::size_t>::iterator place_;
+    friend class HeldKeys;
+    Hold(HeldKeys* keys, std::size_t hash) : keys_(keys), hash_(hash) {}
+
+    HeldKeys* keys_;
+    std::size_t hash_;
   };
 
-  // Another key with the same hash is taken for it: it waits, and nothing runs twice.
-  bool has(const RecordId& id) const {
+  // Nothing if anybody holds it already: of many who ask at once, one gets it. Another key with the
+  // same hash is taken for it: it waits, and nothing runs twice.
+  std::optional<Hold> hold_alone(const RecordId& id) {
+    const std::size_t hash = hash_of(id);
     std::lock_guard lock(mutex_);
-    return held_.contains(hash_of(id));
+    if (held_.contains(hash)) return std::nullopt;
+    held_.insert(hash);
+    return Hold(this, hash);
   }
 
  private:
@@ -42,7 +52,7 @@ class HeldKeys {
     return std::hash<std::string>()(id.scope) * odd + std::hash<std::string>()(id.key);
   }
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::unordered_multiset<std::size_t> held_;
 };
 

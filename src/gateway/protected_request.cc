@@ -288,9 +288,11 @@ http::Task<void> ProtectedRequest::reserve() {
       error_ = why.reason;
       context_.metrics.store_error();
       // Never for a key that is known to be in use, nor while the store is there for others.
-      const bool in_use =
-          why.in_use || why.store_serves || seen_in_flight || old || context_.held_keys.has(id_);
-      if (route_.fail_open && !in_use && admission.may_execute_unprotected()) {
+      const bool in_use = why.in_use || why.store_serves || seen_in_flight || old;
+      const bool willing = route_.fail_open && !in_use && admission.may_execute_unprotected();
+      std::optional<HeldKeys::Hold> alone =
+          willing ? context_.held_keys.hold_alone(id_) : std::nullopt;
+      if (alone) {
         co_await fail_open();
       } else {
         co_await answer(Decision::unavailable, AnswerCase::store_unavailable, {}, retry_store_ms);
@@ -301,7 +303,6 @@ http::Task<void> ProtectedRequest::reserve() {
 }
 
 http::Task<void> ProtectedRequest::fail_open() {
-  HeldKeys::Hold held(context_.held_keys, id_);
   line_.decision = Decision::fail_open;
   Unprotected request{id_, body_, trace_.traceparent, error_};
   UnprotectedOutcome outcome = co_await execute_unprotected(context_, exchange_, route_, request);
