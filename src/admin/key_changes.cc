@@ -8,7 +8,6 @@
 namespace oncekey::admin {
 namespace {
 
-constexpr std::size_t sweep_batch = 1'000;
 constexpr std::size_t resolve_many_default = 100;
 constexpr std::size_t resolve_many_max = 1'000;
 constexpr std::int64_t reason_max = 256;
@@ -167,8 +166,8 @@ std::vector<Endpoint> KeyChanges::endpoints() {
        "/v1/keys/release",
        Access::write,
        "releaseKey",
-       "You vouch that nothing was executed: an unknown outcome, or a request whose lease is over, "
-       "becomes failed_retryable, and the next retry runs.",
+       "You vouch that nothing was executed: an unknown outcome becomes failed_retryable, and the "
+       "next retry runs.",
        {tenant_field(), key_field(), reason_field(), fence},
        "Key",
        [this](const Call& call) { return release(call); }},
@@ -192,13 +191,6 @@ std::vector<Endpoint> KeyChanges::endpoints() {
 
 KeyChanges::Found KeyChanges::find_undecided(const RecordId& id, const Arguments& arguments) {
   auto found = get_record(records_.committer, id);
-  if (found && *found && (*found)->state == State::in_progress) {
-    Sweep sweep;  // by the store's own clock: only what is really over
-    sweep.limit = sweep_batch;
-    Operation operation = std::move(sweep);
-    records_.committer.apply_now(operation);
-    found = get_record(records_.committer, id);
-  }
   if (!found) return store_unavailable(found.error().reason);
   if (!*found) return no_such_key(id);
   const Record& record = **found;
@@ -208,7 +200,8 @@ KeyChanges::Found KeyChanges::find_undecided(const RecordId& id, const Arguments
     case State::in_progress:
       return conflict("The request is being worked on, by " + record.owner + " until " +
                       format_rfc3339(record.locked_until) +
-                      " at least. Wait for it, or for its lease to end.");
+                      " at least. Wait for it, or for its lease to end: seconds later the outcome "
+                      "is unknown, and can be decided.");
     case State::failed_retryable:
       return conflict("It is known already that nothing was executed: the next retry runs.");
     case State::completed:

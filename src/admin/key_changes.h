@@ -30,7 +30,7 @@ class KeyChanges {
   Reply release(const Call& call);
   Reply evict(const Call& call);
 
-  // The record, swept when its lease is over; the reply says why it cannot be decided about.
+  // The reply says why it cannot be decided about.
   Found find_undecided(const RecordId& id, const Arguments& arguments);
   Result<Verdict, Reply> verdict_for(const Record& record, const Arguments& arguments);
   Result<Verdict, Reply> fetch(const Record& record);

@@ -8,9 +8,8 @@ namespace oncekey::cli {
 
 int run_key_release(int argc, const char* const* argv, const Surroundings& surroundings) {
   CLI::App app(
-      "Vouch that nothing was executed. An unknown outcome, or a request whose lease is over, "
-      "becomes failed_retryable, and the next retry is executed: on a guess, it may be executed "
-      "twice.",
+      "Vouch that nothing was executed. An unknown outcome becomes failed_retryable, and the next "
+      "retry is executed: on a guess, it may be executed twice.",
       "oncekey key release");
   AdminPort port(AdminRole::gateway, surroundings);
   KeyChange change;

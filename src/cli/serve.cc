@@ -119,6 +119,7 @@ int serve_until_signal(gateway::Service& service, const ServeOptions& options, g
   log.event(gateway::LogLevel::info, "stopped",
             {{"finished", static_cast<std::int64_t>(counts.finished)},
              {"unknown", static_cast<std::int64_t>(counts.unknown)},
+             {"in_doubt", static_cast<std::int64_t>(counts.in_doubt)},
              {"clean", counts.clean}});
   if (!counts.clean) ::_exit(exit_failed);  // coroutines are still suspended; the store is durable
   return exit_good;

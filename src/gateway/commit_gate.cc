@@ -115,6 +115,7 @@ void CommitGate::finish_unattended(std::unique_ptr<Pending> pending) {
     give_back(std::move(reserve->id), execute->fence,
               "not dispatched: the store answered too late");
   }
+  giving_back_.fetch_sub(1, std::memory_order_release);  // as leave_to_gate() has counted it
 }
 
 void CommitGate::give_back(RecordId id, Fence fence, std::string reason) {
@@ -154,6 +155,9 @@ void CommitGate::Waiting::await_suspend(std::coroutine_handle<> handle) {
 
 void CommitGate::Waiting::leave_to_gate() {
   ++gate_.unattended_;
+  if (std::holds_alternative<Reserve>(pending_->ticket.operation)) {
+    gate_.giving_back_.fetch_add(1, std::memory_order_relaxed);
+  }
   pending_.release();  // receive() frees it
 }
 

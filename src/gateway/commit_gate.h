@@ -36,7 +36,8 @@ class CommitGate final : public store::Mailbox, private http::Loop::RoundEnd {
   // A reservation for which nothing was dispatched; tried until the store has it. Otherwise the
   // record would be in progress until its lease is over, and then unknown.
   void give_back(RecordId id, Fence fence, std::string reason);
-  // How many the store does not have yet. Any thread.
+  // How many the store does not have yet, those included that may still turn out to be needed: of
+  // reservations that did not succeed in time. Any thread.
   std::size_t giving_back() const { return giving_back_.load(std::memory_order_acquire); }
 
   // Operations that were left to themselves and are not finished.

@@ -212,8 +212,10 @@ Task<void> stay_after_time_out(CommitGate& gate, SlowEngine& engine) {
   EXPECT_TRUE(std::holds_alternative<Unavailable>(outcome));
   // The caller still answers its client, `commit` is not gone, and the store wakes up.
   EXPECT_EQ(gate.unattended(), 1u);
+  EXPECT_EQ(gate.giving_back(), 1u) << "a shutdown would not wait for what is still to be made";
   engine.open();
   co_await until_nothing_is_left(gate);
+  EXPECT_EQ(gate.giving_back(), 0u);
   std::optional<Record> record = co_await get(gate, id);
   EXPECT_TRUE(record && record->state == State::failed_retryable);
 }
@@ -230,8 +232,10 @@ Task<void> time_out_on_a_taken_key(CommitGate& gate, SlowEngine& engine) {
   engine.close();
   ReserveOutcome late = co_await reserve(gate, id, 40);
   EXPECT_TRUE(std::holds_alternative<Unavailable>(late));
+  EXPECT_EQ(gate.giving_back(), 1u) << "it is not known yet whose the key is";
   engine.open();
   co_await until_nothing_is_left(gate);
+  EXPECT_EQ(gate.giving_back(), 0u);
   std::optional<Record> record = co_await get(gate, id);
   EXPECT_TRUE(record && record->state == State::in_progress && record->attempt == 1);
 }

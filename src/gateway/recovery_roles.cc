@@ -12,6 +12,7 @@ constexpr std::size_t reap_batch = 200;
 constexpr std::size_t reconcile_batch = 100;
 constexpr int reap_rest = 5;  // a sixth of the time is enough for expiry
 constexpr auto sweep_every = std::chrono::milliseconds(500);
+constexpr auto at_once = std::chrono::milliseconds(500);
 constexpr auto reap_every = std::chrono::seconds(5);
 
 }  // namespace
@@ -54,9 +55,23 @@ RecoveryRoles::~RecoveryRoles() {
   sweeping_.reset();
 }
 
+// One that takes its time may have been away: the engine goes on asking until it is back.
+bool RecoveryRoles::must_wait_for_results() {
+  const auto took = recovery::time_to_answer(committer_);
+  const auto now = std::chrono::steady_clock::now();
+  if (!took) {
+    ++totals_.sweeps_failed;
+    sweeper_trouble_.failed(took.error());
+  }
+  if (!took || *took > at_once) results_first_.outage(now);
+  return results_first_.waiting(now);
+}
+
 bool RecoveryRoles::sweep() {
+  if (must_wait_for_results()) return false;
   const auto swept = recovery::sweep_once(committer_, sweep_batch);
   if (!swept) {
+    results_first_.outage(std::chrono::steady_clock::now());
     ++totals_.sweeps_failed;
     sweeper_trouble_.failed(swept.error());
     return false;

@@ -17,6 +17,7 @@
 #include "recovery/ledger_check.h"
 #include "recovery/prober.h"
 #include "recovery/reconciler.h"
+#include "recovery/results_first.h"
 #include "recovery/role.h"
 #include "store/committer.h"
 
@@ -53,6 +54,7 @@ class RecoveryRoles {
     std::atomic<std::uint64_t> ledger_differences{0};  // of the last run that was finished
   };
 
+  bool must_wait_for_results();
   bool sweep();
   bool reap();
   bool reconcile();
@@ -62,6 +64,7 @@ class RecoveryRoles {
   store::Committer& committer_;
   Log& log_;
   Totals totals_;
+  recovery::ResultsFirst results_first_;  // the sweeper's own
   RoleTrouble sweeper_trouble_{log_, "sweeper"};
   RoleTrouble reaper_trouble_{log_, "reaper"};
   RouteTable routes_;

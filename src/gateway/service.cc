@@ -22,8 +22,6 @@ constexpr std::size_t sweep_batch = 1000;
 constexpr std::size_t reap_batch = 200;
 constexpr int reap_rest = 5;  // a sixth of the time is enough for expiry
 constexpr auto sweep_every = std::chrono::milliseconds(500);
-// Ten tries to record a result.
-constexpr auto results_first = std::chrono::seconds(2);
 constexpr auto reap_every = std::chrono::seconds(5);
 constexpr std::size_t reconcile_batch = 100;
 // After the grace time: how long the store may take to record the cut-off requests.
@@ -179,6 +177,8 @@ void Service::report_orphans() {
 }
 
 void Service::start_roles() {
+  // The store may have been away until now, and other nodes' results with it.
+  if (breaker_) results_first_.outage(std::chrono::steady_clock::now());
   certificates_ = std::make_unique<CertificateWatch>(generations_, log_);
   sweeper_ = std::make_unique<recovery::Role>(sweep_every, [this] { return sweep(); });
   auto reap = [this] {
@@ -241,39 +241,36 @@ void Service::stop_roles() {
 // which it needs a reason, should no request come.
 void Service::take_back_what_is_in_doubt() {
   const double errors = metrics_.store_errors();
-  if (errors == errors_followed_up_) return;
-  Operation look = Get{};
-  committer_->apply_now(look);
-  const auto& outcome = std::get<Get>(look).outcome;
-  if (!std::holds_alternative<Unavailable>(outcome)) errors_followed_up_ = errors;
+  if (errors == errors_followed_up_ && in_doubt() == 0) return;
+  if (recovery::time_to_answer(*committer_)) errors_followed_up_ = errors;
 }
 
-// After an outage that was longer than the leases, gateways still have the results of what they had
-// begun, and try to record them. Sweeping at once would make all of that unknown.
 bool Service::must_wait_for_results(bool was_down) {
-  if (!breaker_) return false;
   const auto now = std::chrono::steady_clock::now();
-  const std::uint64_t opens = breaker_->snapshot().opens;
-  if (std::exchange(outages_seen_, opens) != opens || was_down) {
-    sweep_not_before_ = now + results_first;
+  if (breaker_) {
+    const std::uint64_t opens = breaker_->snapshot().opens;
+    const bool was_away = std::exchange(outages_seen_, opens) != opens || was_down;
+    if (was_away || !store_refusal().empty()) results_first_.outage(now);
+  } else {
+    // Only this process has results, and each try that fails is counted.
+    const double errors = metrics_.store_errors();
+    if (std::exchange(errors_waited_for_, errors) != errors) results_first_.refused(now);
   }
-  return now < sweep_not_before_;
+  return results_first_.waiting(now);
 }
 
 // Also of other nodes' leases, where the store is shared.
 bool Service::sweep() {
-  const bool was_down = breaker_ && !breaker_->closed();
-  if (was_down) {
-    // Without requests nobody else would find out that the store is back. An id that no request
-    // can have: only whether the store answers matters.
-    Operation probe = Get{};
-    background().apply_now(probe);
-  }
+  const bool was_down = breaker_ && (!breaker_->closed() || sweep_failed_);
+  // Without requests nobody else would find out that the store is away, or back: a sweep that fails
+  // may have reasons of its own.
+  if (was_down) sweep_failed_ = !recovery::time_to_answer(background());
   take_back_what_is_in_doubt();
   if (must_wait_for_results(was_down)) return false;
   auto swept = recovery::sweep_once(background(), sweep_batch);
   if (!swept) {
-    sweep_not_before_ = std::chrono::steady_clock::now() + results_first;
+    sweep_failed_ = true;
+    results_first_.outage(std::chrono::steady_clock::now());
     metrics_.sweep_failed();
     if (!breaker_ || breaker_->closed()) sweeper_trouble_.failed(swept.error());
     return false;
@@ -313,7 +310,13 @@ bool Service::wait_until(SteadyTime until, const std::function<bool()>& is_so) {
   return true;
 }
 
-bool Service::is_idle() const {
+std::uint64_t Service::in_doubt() const {
+  std::uint64_t count = 0;
+  for (const auto& lane : store_.lanes) count += lane->counts().in_doubt;
+  return count;
+}
+
+bool Service::nothing_runs() const {
   return stats_.exchanges_running == 0 &&
          std::all_of(workers_.begin(), workers_.end(),
                      [](const auto& worker) { return worker->gate.giving_back() == 0; });
@@ -366,7 +369,9 @@ bool Service::loops_answer_within(std::chrono::milliseconds limit) {
 // True: nothing is going on any more, and connections that do not end by themselves may be cut.
 bool Service::wait_for_the_last_request(SteadyTime until) {
   const auto are_closed = [&] { return stats_.connections_open == 0; };
-  while (wait_until(until, [&] { return is_idle(); })) {
+  // The sweeper takes back what is in doubt, as soon as the store answers.
+  const auto is_idle = [&] { return nothing_runs() && in_doubt() == 0; };
+  while (wait_until(until, is_idle)) {
     // A request whose head was on its way when the shutdown began may still come.
     const auto closed = std::chrono::steady_clock::now() + late_request_limit;
     wait_until(closed, [&] { return are_closed() || !is_idle(); });
@@ -377,7 +382,8 @@ bool Service::wait_for_the_last_request(SteadyTime until) {
 
 bool Service::cut_off() {
   for_all_pools([](http::UpstreamPool& pool) { pool.cancel_active(); });
-  return wait_until(std::chrono::steady_clock::now() + cut_off_limit, [&] { return is_idle(); });
+  return wait_until(std::chrono::steady_clock::now() + cut_off_limit,
+                    [&] { return nothing_runs(); });
 }
 
 DrainCounts Service::drain(DurationMs grace_ms) {
@@ -393,13 +399,14 @@ DrainCounts Service::drain(DurationMs grace_ms) {
   if (!wait_for_the_last_request(until)) {
     counts.unknown = stats_.exchanges_running;
     counts.clean = cut_off();
+    counts.in_doubt = in_doubt();
   }
   counts.finished = running > counts.unknown ? running - counts.unknown : 0;
   const auto are_closed = [this] { return stats_.connections_open == 0; };
   if (!wait_until(std::chrono::steady_clock::now() + close_limit, are_closed)) {
     post_to_all([](Worker& worker) { worker.connections.abort(); });
     const bool closed = wait_until(std::chrono::steady_clock::now() + close_limit, are_closed);
-    counts.clean = counts.clean && closed && (is_idle() || cut_off());
+    counts.clean = counts.clean && closed && (nothing_runs() || cut_off());
   }
   stop_roles();
   for_all_pools([](http::UpstreamPool& pool) { pool.close_idle(); });

@@ -22,6 +22,7 @@
 #include "oncekey/store.h"
 #include "recovery/prober.h"
 #include "recovery/reconciler.h"
+#include "recovery/results_first.h"
 #include "recovery/role.h"
 #include "store/breaker.h"
 #include "store/committer.h"
@@ -32,6 +33,7 @@ namespace oncekey::gateway {
 struct DrainCounts {
   std::uint64_t finished = 0;  // in-flight requests that ended by themselves
   std::uint64_t unknown = 0;   // those that were cut off; their outcome is unknown
+  std::uint64_t in_doubt = 0;  // never sent, but the store may have reserved them: unknown then
   bool clean = true;           // every request ended and was recorded
 };
 
@@ -110,7 +112,8 @@ class Service {
   void take_back_what_is_in_doubt();
   using SteadyTime = std::chrono::steady_clock::time_point;
   static bool wait_until(SteadyTime until, const std::function<bool()>& is_so);
-  bool is_idle() const;
+  bool nothing_runs() const;
+  std::uint64_t in_doubt() const;  // reservations that the store may have made, as its lanes know
   bool wait_for_the_last_request(SteadyTime until);
   bool cut_off();
   template <class Work>
@@ -132,8 +135,10 @@ class Service {
   double errors_followed_up_ = 0;  // the sweeper's own
   RoleTrouble sweeper_trouble_{log_, "sweeper"};
   RoleTrouble reaper_trouble_{log_, "reaper"};
-  std::uint64_t outages_seen_ = 0;  // the sweeper's own, as the next
-  SteadyTime sweep_not_before_{};
+  bool sweep_failed_ = false;  // the sweeper's own, as the next three
+  std::uint64_t outages_seen_ = 0;
+  double errors_waited_for_ = 0;
+  recovery::ResultsFirst results_first_;
   http::ServerStats stats_;
   store::Store store_;
   store::WriteWatch writes_{[this](std::string_view reason) { report_writes(reason); }};

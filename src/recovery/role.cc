@@ -13,6 +13,16 @@ Result<std::vector<RecordId>, std::string> sweep_once(store::Committer& committe
   return std::get<std::vector<RecordId>>(std::move(outcome));
 }
 
+Result<std::chrono::steady_clock::duration, std::string> time_to_answer(
+    store::Committer& committer) {
+  const auto begun = std::chrono::steady_clock::now();
+  Operation look = Get{};
+  committer.apply_now(look);
+  const auto& outcome = std::get<Get>(look).outcome;
+  if (const auto* down = std::get_if<Unavailable>(&outcome)) return down->reason;
+  return std::chrono::steady_clock::now() - begun;
+}
+
 Result<std::size_t, std::string> reap_once(store::Committer& committer, std::size_t limit) {
   Reap reap;
   reap.limit = limit;

@@ -16,6 +16,11 @@ namespace oncekey::recovery {
 Result<std::vector<RecordId>, std::string> sweep_once(store::Committer& committer,
                                                       std::size_t limit);
 
+// How long the store takes to say that it has no record of an id that nobody uses; or why it does
+// not say so.
+Result<std::chrono::steady_clock::duration, std::string> time_to_answer(
+    store::Committer& committer);
+
 // Records past their retention are removed. The error is as above.
 Result<std::size_t, std::string> reap_once(store::Committer& committer, std::size_t limit);
 

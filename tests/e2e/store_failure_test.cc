@@ -70,6 +70,27 @@ TEST_F(StoreFailure, ResultThatCannotBeRecordedYetIsNotAnsweredAndNotLost) {
   }
 }
 
+TEST_F(StoreFailure, ResultIsRecordedBeforeItsLeaseThatEndedMeanwhileIsSwept) {
+  constexpr Milliseconds lease{2'000};
+  serve_with_fragile_disk(
+      "[[route]]\nmatch = \"POST,PATCH *\"\nupstream_timeout = \"1900ms\"\nlease = \"" +
+      std::to_string(lease.count()) + "ms\"\n");
+  auto client = post_held(key_a, "gate");
+  const Deadline lease_over = deadline_in(lease);
+  fill_disk();
+  upstream_.open_gate("gate");
+  EXPECT_EQ(client->receive().status, 503);
+  EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() > lease_over; }));
+  free_disk();
+  HttpResponse retry;
+  EXPECT_TRUE(eventually([&] {
+    retry = post(key_a);
+    return retry.status == 201 || code(retry) == "outcome_unknown";
+  })) << retry.body;
+  EXPECT_EQ(retry.header("Idempotency-Replayed"), "true") << retry.body;
+  EXPECT_EQ(arrivals(key_a), 1u);
+}
+
 TEST_F(StoreFailure, ShutdownWaitsForAResultThatCannotBeRecordedYet) {
   serve_with_fragile_disk();
   auto client = post_held(key_a, "gate");

@@ -1,63 +1,15 @@
 // A shared store that goes away, hangs or is full: refuse in bounded time, send nothing on, and be
 // back within seconds of it (SPEC D7).
+#include <algorithm>
+#include <thread>
+
 #include "boundary/answer.h"
-#include "e2e/shared_store.h"
+#include "e2e/store_outage.h"
 #include "support/command_run.h"
 
 namespace oncekey::test {
 namespace {
 
-// A batch is given up after 800 ms, a request after 2 s.
-constexpr const char* short_patience = "[timeouts]\nstore = \"2s\"\n";
-constexpr Milliseconds answer_limit{4'000};  // with a loaded machine in mind
-constexpr Milliseconds at_once{700};
-
-class StoreOutage : public SharedStoreFixture {
- protected:
-  void serve_on(FragileStore& store, const std::string& routes = "") {
-    gateway_ = node(store.url(), short_patience + routes);
-  }
-
-  // One order, which must be refused within the limit.
-  void expect_refused(const std::string& key, Milliseconds limit) {
-    const auto start = std::chrono::steady_clock::now();
-    HttpResponse refused = post(key);
-    const auto took = std::chrono::steady_clock::now() - start;
-    EXPECT_EQ(refused.status, 503) << refused.body;
-    EXPECT_EQ(code(refused), "store_unavailable");
-    EXPECT_NE(refused.header("Retry-After"), "");
-    EXPECT_LT(took, limit) << "it took " << took / Milliseconds(1) << " ms";
-    EXPECT_EQ(arrivals(key), 0u);
-  }
-
-  void expect_down() {
-    EXPECT_TRUE(eventually([&] {
-      return gateway_->metric("oncekey_store_breaker_state") > 0 || post(key_b).status == 201;
-    }));
-    HttpResponse ready = gateway_->admin("/readyz");
-    EXPECT_EQ(ready.status, 503);
-    EXPECT_NE(json_text(ready.body, "/reason").find("the store is down"), std::string::npos)
-        << ready.body;
-    EXPECT_NE(json_text(ready.body, "/store"), "");
-    EXPECT_NE(json_text(gateway_->log_line("/event", "store_down"), "/reason"), "");
-    EXPECT_EQ(gateway_->send({.method = "GET"}).status, 201) << "unprotected requests go on";
-  }
-
-  void expect_back() {
-    HttpResponse served;
-    EXPECT_TRUE(eventually(
-        [&] {
-          served = post(key_a);
-          EXPECT_NE(code(served), "outcome_unknown");
-          return served.status == 201;
-        },
-        recovery_limit))
-        << served.body;
-    EXPECT_EQ(arrivals(key_a), 1u);
-    EXPECT_EQ(gateway_->metric("oncekey_store_breaker_state"), 0);
-    EXPECT_NE(gateway_->log_line("/event", "store_back"), "");
-  }
-};
 INSTANTIATE_TEST_SUITE_P(Stores, StoreOutage,
                          ::testing::Values(StoreKind::postgres, StoreKind::redis,
                                            StoreKind::tiered),
@@ -180,36 +132,6 @@ TEST_P(StoreOutage, OutcomeThatCannotBeRecordedIsRecordedLater) {
   EXPECT_EQ(arrivals(key_a), 1u);
 }
 
-// The gateway has the result, and the lease is over when the store is back.
-TEST_P(StoreOutage, ResultsAreRecordedBeforeLeasesThatEndedInTheOutageAreSwept) {
-  FragileStore store(GetParam());
-  // Long enough for a slow machine to stop the store before the upstream's time is up.
-  constexpr Milliseconds lease{4'000};
-  serve_on(store, "[[route]]\nmatch = \"POST,PATCH *\"\nupstream_timeout = \"3900ms\"\nlease = \"" +
-                      std::to_string(lease.count()) + "ms\"\n");
-  std::vector<std::unique_ptr<HttpConnection>> clients;
-  std::vector<std::string> keys;
-  for (int i = 0; i < 8; ++i) keys.push_back("while-it-runs-" + std::to_string(1000 + i));
-  for (const std::string& key : keys) clients.push_back(post_held(key, "gate"));
-  const Deadline leases_over = deadline_in(lease);
-  store.stop();
-  upstream_.open_gate("gate");
-  for (auto& client : clients) EXPECT_EQ(code(client->receive()), "store_unavailable");
-  EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() > leases_over; }));
-  store.start();
-  for (const std::string& key : keys) {
-    HttpResponse retry;
-    EXPECT_TRUE(eventually(
-        [&] {
-          retry = post(key);
-          return retry.status == 201 || code(retry) == "outcome_unknown";  // which would stay so
-        },
-        recovery_limit));
-    EXPECT_EQ(retry.header("Idempotency-Replayed"), "true") << retry.body;
-    EXPECT_EQ(arrivals(key), 1u);
-  }
-}
-
 TEST_P(StoreOutage, RouteThatFailsOpenIsServedUnprotectedAndSaysSo) {
   FragileStore store(GetParam());
   serve_on(store, "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\n");
@@ -232,6 +154,56 @@ TEST_P(StoreOutage, RouteThatFailsOpenIsServedUnprotectedAndSaysSo) {
   after = post(key_a);
   EXPECT_NE(after.header("Idempotency-Expires"), "") << after.body;
   EXPECT_EQ(arrivals(key_a), 2u) << "the documented price";
+}
+
+// Their reservations fail together, and each thread hears of it at the same moment.
+TEST_P(StoreOutage, OfManyDuplicatesAtOnceOneIsSentOnUnprotected) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url(), std::string("threads = 4\n") + short_patience +
+                                   "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\n");
+  store.freeze();
+  constexpr std::size_t count = 200;
+  std::vector<HttpResponse> answers;
+  std::thread crowd([&] {
+    answers = storm(gateway_->port(), order(key_a, "hold=gate").bytes(), count, answer_limit);
+  });
+  EXPECT_TRUE(eventually(
+      [&] { return gateway_->metric("oncekey_requests_total", "unavailable") >= count - 1; }));
+  upstream_.open_gate("gate");
+  crowd.join();
+  EXPECT_EQ(arrivals(key_a), 1u);
+  EXPECT_EQ(std::count_if(answers.begin(), answers.end(),
+                          [](const HttpResponse& answer) { return answer.status == 201; }),
+            1);
+}
+
+// Their limits cannot be checked without the store, and need not be: a replay uses nothing up.
+TEST_P(StoreOutage, WhatIsKnownIsRepeatedAlsoWhereANewKeyWouldBeRefused) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url(), std::string("replay_trust = \"0s\"\n") + short_patience +
+                                   "[limits]\nnew_keys_per_second = 1\nnew_keys_burst = 1\n");
+  const HttpResponse first = post(key_a);
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(post(key_a).body, first.body);
+  store.freeze();
+  EXPECT_EQ(code(post(key_b)), "store_unavailable");
+  for (int i = 0; i < 4; ++i) {
+    const HttpResponse replayed = post(key_a);
+    EXPECT_EQ(replayed.body, first.body);
+    EXPECT_EQ(replayed.header("Idempotency-Replayed"), "true");
+  }
+  EXPECT_EQ(arrivals(key_b), 0u);
+}
+
+TEST_P(StoreOutage, LiveKeysAreNotCountedWhereARouteFailsOpen) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url(), std::string(short_patience) +
+                                   "[limits]\nlive_keys_max = 100\n"
+                                   "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\n");
+  store.freeze();
+  const HttpResponse unprotected = post(key_a);
+  EXPECT_EQ(unprotected.status, 201) << unprotected.body;
+  EXPECT_EQ(unprotected.header("Idempotency-Protected"), "false");
 }
 
 TEST_P(StoreOutage, DuplicateOfARunningRequestIsNeverSentOn) {
