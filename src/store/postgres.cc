@@ -183,16 +183,15 @@ void PostgresEngine::be_patient(Deadline deadline) {
 }
 
 // Repetitions of a key that was waited for in vain would use up the time of everybody else.
-void PostgresEngine::refuse_what_is_held(std::vector<Reserve*>& reserves) const {
-  std::erase_if(reserves, [&](Reserve* reserve) {
-    const auto known = held_.find(reserve->id);
-    if (known != held_.end()) reserve->outcome = known->second;
-    return known != held_.end();
-  });
+bool PostgresEngine::is_held(Reserve& reserve) const {
+  const auto known = held_.find(reserve.id);
+  if (known == held_.end()) return false;
+  reserve.outcome = known->second;
+  return true;
 }
 
 void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadline) {
-  refuse_what_is_held(reserves);
+  std::erase_if(reserves, [this](Reserve* reserve) { return is_held(*reserve); });
   if (reserves.empty()) return;
   // In the order of ids: two batches that touch the same records do not wait for each other in
   // turn.

@@ -63,7 +63,7 @@ class PostgresEngine final : public Engine {
   // What the batch's statement could not decide. `in_doubt`: an answer to it was lost, so that they
   // may be held under their fences already.
   void answer_from_records(Reserving& open, bool in_doubt, Deadline deadline);
-  void refuse_what_is_held(std::vector<Reserve*>& reserves) const;
+  bool is_held(Reserve& reserve) const;  // by somebody else: it is answered
   void reserve_alone(Reserve& reserve, Fence fence, bool in_doubt, Deadline deadline);
   void settle_again(Operation& operation, Deadline deadline);
   template <class Op>

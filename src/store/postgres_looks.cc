@@ -17,7 +17,6 @@ constexpr std::size_t looks_max = 64;
 }  // namespace
 
 void PostgresEngine::repeat_all(std::vector<Reserve*> repeats, Deadline deadline) {
-  refuse_what_is_held(repeats);
   std::vector<Get> looks(repeats.size());
   std::vector<Get*> gets;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
@@ -27,6 +26,7 @@ void PostgresEngine::repeat_all(std::vector<Reserve*> repeats, Deadline deadline
   get_all(gets, deadline);
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     Reserve& reserve = *repeats[i];
+    if (is_held(reserve)) continue;
     if (const auto* why = std::get_if<Unavailable>(&looks[i].outcome)) {
       reserve.outcome = *why;
       continue;

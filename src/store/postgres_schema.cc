@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <thread>
 
 #include "store/sql/migrations.h"
 #include "store/url_secrets.h"
@@ -36,6 +37,12 @@ constexpr const char* create_migrations =
     " checksum text NOT NULL,"
     " applied_at timestamptz NOT NULL DEFAULT now())";
 
+constexpr std::string_view lock_not_available = "55P03";
+// Whoever waits for a table makes all who come after him wait, too: gateways that are at work. So
+// a migration waits for a moment, and begins anew after a while.
+constexpr const char* be_quick = "SET LOCAL lock_timeout = '500ms'";
+constexpr auto begin_anew_after = std::chrono::seconds(1);
+
 PostgresError refusal(std::string message) {
   return {PostgresError::Kind::refused, "", std::move(message)};
 }
@@ -47,8 +54,10 @@ PostgresError while_doing(const std::string& what, PostgresError error) {
     error.message +=
         "; migrate as a role that owns the schema oncekey, or that may create it"
         " (GRANT CREATE ON DATABASE ... TO ...)";
-  } else if (error.sqlstate == "55P03") {
-    error.message = "another process is migrating this database and has not finished in time";
+  } else if (error.sqlstate == lock_not_available) {
+    error.message = what +
+                    ": somebody holds one of oncekey's tables (an open transaction, a backup, a"
+                    " VACUUM) and has not let go in time; nothing was changed";
   }
   return error;
 }
@@ -86,7 +95,12 @@ std::optional<PostgresError> begin(PostgresConnection& connection, Deadline dead
   auto begun = connection.run(settings, deadline);
   if (!begun) return while_doing("cannot begin", begun.error());
   auto locked = connection.run(take_the_lock, deadline);
+  if (!locked && locked.error().sqlstate == lock_not_available) {
+    return refusal("another process is migrating this database and has not finished in time");
+  }
   if (!locked) return while_doing("cannot take the lock", locked.error());
+  auto hurried = connection.run(be_quick, deadline);
+  if (!hurried) return while_doing("cannot begin", hurried.error());
   return std::nullopt;
 }
 
@@ -203,11 +217,10 @@ std::string explain(const SchemaState& state, const std::string& url) {
   return "";
 }
 
-Result<MigrationReport, PostgresError> migrate(const std::string& url, Deadline deadline,
-                                               std::chrono::milliseconds connect_patience) {
-  auto connected = connect_soon(url, deadline, connect_patience);
-  if (!connected) return connected.error();
-  PostgresConnection& connection = **connected;
+namespace {
+
+Result<MigrationReport, PostgresError> migrate_once(PostgresConnection& connection,
+                                                    const std::string& url, Deadline deadline) {
   if (auto failed = begin(connection, deadline)) return *failed;
   auto before = schema_state(connection, deadline);
   if (!before) return before.error();
@@ -222,6 +235,22 @@ Result<MigrationReport, PostgresError> migrate(const std::string& url, Deadline 
   auto committed = connection.run("COMMIT", deadline);
   if (!committed) return while_doing("cannot commit", committed.error());
   return report;
+}
+
+}  // namespace
+
+Result<MigrationReport, PostgresError> migrate(const std::string& url, Deadline deadline,
+                                               std::chrono::milliseconds connect_patience) {
+  auto connected = connect_soon(url, deadline, connect_patience);
+  if (!connected) return connected.error();
+  for (;;) {
+    auto migrated = migrate_once(**connected, url, deadline);
+    const bool held = !migrated && migrated.error().sqlstate == lock_not_available;
+    if (!held || std::chrono::steady_clock::now() + begin_anew_after >= deadline) return migrated;
+    auto undone = (*connected)->run("ROLLBACK", deadline);
+    if (!undone) return undone.error();
+    std::this_thread::sleep_for(begin_anew_after);
+  }
 }
 
 Result<MigrationReport, PostgresError> plan_migration(const std::string& url, Deadline deadline,

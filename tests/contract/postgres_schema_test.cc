@@ -5,18 +5,16 @@
 #include <atomic>
 #include <thread>
 
+#include "older_schema.h"
 #include "store/sql/migrations.h"
 #include "support/shared_servers.h"
 #include "support/socket.h"
+#include "support/waiting.h"
 
 namespace oncekey::store {
 namespace {
 
 using Kind = SchemaState::Kind;
-
-PostgresConnection::Deadline soon() {
-  return std::chrono::steady_clock::now() + std::chrono::seconds(30);
-}
 
 class PostgresSchemaTest : public testing::Test {
  protected:
@@ -156,6 +154,28 @@ TEST_F(PostgresSchemaTest, MigrationWithAnotherChecksumIsRefused) {
   EXPECT_NE(report.error().message.find("another 0001_records than the one in this build"),
             std::string::npos)
       << report.error().message;
+}
+
+// A backup reads for hours. Gateways that are at work must not wait for it behind the migration.
+TEST_F(PostgresSchemaTest, TableThatIsHeldIsWaitedForWithoutHoldingOthersUp) {
+  url_ = database_of_version(1);
+  test::PostgresClient backup(url_);
+  backup.execute("BEGIN; SELECT FROM oncekey.records");
+  auto refused = migrate(url_, std::chrono::steady_clock::now() + std::chrono::seconds(1));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("somebody holds one of oncekey's tables"),
+            std::string::npos)
+      << refused.error().message;
+  std::thread migration([&] { migrate_or_fail(); });
+  test::PostgresClient gateway(url_);
+  const auto waiting =
+      "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = "
+      "'AccessExclusiveLock' AND relation = 'oncekey.records'::regclass";
+  EXPECT_TRUE(test::eventually([&] { return gateway.query(waiting) == "1"; }));
+  gateway.execute("SET lock_timeout = '5s'; SELECT FROM oncekey.records");  // as one at work does
+  backup.execute("COMMIT");
+  migration.join();
+  EXPECT_EQ(state().kind, Kind::current);
 }
 
 TEST_F(PostgresSchemaTest, LockHeldByAnotherProcessIsReported) {
