@@ -1,5 +1,7 @@
 #include "store/postgres_facts.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "store/postgres_schema.h"
@@ -15,6 +17,7 @@ using Failed = std::optional<PostgresError>;
 constexpr int server_version_min = 130000;  // has gen_random_uuid()
 constexpr int connections_left_min = 16;    // enough for one gateway
 constexpr DurationMs clock_difference_max_ms = 5'000;
+constexpr auto another_patience = std::chrono::seconds(1);
 constexpr long long dead_rows_min = 100'000;  // fewer are of no interest
 
 long long number(const PostgresResult& rows, int column) {
@@ -269,6 +272,27 @@ Failed add_settings(PostgresConnection& connection, Deadline deadline, Facts& fa
   return {};
 }
 
+// Behind a pooler in transaction mode one connection sees what another has set for its session.
+Failed add_pooler(PostgresConnection& connection, const std::string& url, Deadline deadline,
+                  Facts& facts) {
+  auto mark = connection.run(
+      "SELECT set_config('oncekey.checked_by', gen_random_uuid()::text, false)", deadline);
+  if (!mark) return mark.error();
+  // None may be left; a pool of one session gives its second client nothing but time to wait.
+  const Deadline soon = std::min(deadline, std::chrono::steady_clock::now() + another_patience);
+  if (auto another = PostgresConnection::connect(url, soon)) {
+    auto seen = (*another)->run("SELECT current_setting('oncekey.checked_by', true)", soon);
+    if (seen && seen->bytes(0, 0) == mark->bytes(0, 0)) {
+      facts.push_back({Grade::error, "pooler", "transaction mode",
+                       "Two connections have the same session of the server: a gateway's settings "
+                       "and prepared statements would meet others'. Use session mode, or connect "
+                       "to the server itself."});
+    }
+  }
+  auto undone = connection.run("SELECT set_config('oncekey.checked_by', '', false)", deadline);
+  return undone ? Failed() : Failed(undone.error());
+}
+
 }  // namespace
 
 Result<Facts, std::string> postgres_facts(const std::string& url, Deadline deadline) {
@@ -287,6 +311,7 @@ Result<Facts, std::string> postgres_facts(const std::string& url, Deadline deadl
   if (failed) return failed->message;
   if (auto broken = add_settings(connection, deadline, facts)) return broken->message;
   if (auto broken = add_vacuum(connection, deadline, facts)) return broken->message;
+  if (auto broken = add_pooler(connection, url, deadline, facts)) return broken->message;
   return facts;
 }
 

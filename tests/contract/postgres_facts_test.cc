@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "contract/postgres_engine.h"
+#include "support/pooler.h"
 #include "support/postgres_server.h"
 #include "support/waiting.h"
 
@@ -63,6 +64,17 @@ TEST(PostgresFactsTest, StandbysDecideWhatAFailoverLoses) {
   const Fact role = fact_of(standby.url(), "role");
   EXPECT_EQ(role.grade, Grade::error);
   EXPECT_EQ(role.value, "standby");
+}
+
+TEST(PostgresFactsTest, PoolerInTransactionModeIsAnErrorAndAnyOtherIsNone) {
+  test::PostgresServer server;
+  EXPECT_EQ(fact_of(server.url(), "pooler").value, "absent");
+  const test::Pooler session(server, "session");
+  EXPECT_EQ(fact_of(session.url(session.port()), "pooler").value, "absent");
+  const test::Pooler transaction(server, "transaction");
+  const Fact pooler = fact_of(transaction.url(transaction.port()), "pooler");
+  EXPECT_EQ(pooler.value, "transaction mode");
+  EXPECT_EQ(pooler.grade, Grade::error);
 }
 
 TEST(PostgresFactsTest, LimitsOfTheRoleAndTheDatabaseCountAsConnectionsLeft) {
