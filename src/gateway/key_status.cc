@@ -210,14 +210,16 @@ http::Task<Lookup::Found> Lookup::find_record() {
 
 http::Task<void> Lookup::answer_found(bool answer_wanted) {
   line_.attempt = record_.attempt;
+  const Route* route = context_.routes.match(record_.method, record_.path);
+  const DurationMs again_ms = look_again_in(record_, route != nullptr ? &route->config : nullptr);
   if (!answer_wanted) {
     http::ResponseStart start;
     start.status = 200;
     start.add("Content-Type", "application/json");
-    add_status_fields(start, record_);
+    add_status_fields(start, again_ms);
     add_date(start);
     const std::string query = key_status_query(context_, record_.id.scope);
-    const std::string body = key_status_json(record_, query);
+    const std::string body = key_status_json(record_, again_ms, query);
     co_await exchange_.respond(start, body);
     co_return;
   }
@@ -228,10 +230,10 @@ http::Task<void> Lookup::answer_found(bool answer_wanted) {
     case State::in_progress:
       co_await answer(AnswerCase::in_flight,
                       "The request still runs. Look again after the time in Retry-After.",
-                      look_again_in(record_));
+                      again_ms);
       break;
     case State::unknown:
-      co_await answer(AnswerCase::outcome_unknown, {}, look_again_in(record_));
+      co_await answer(AnswerCase::outcome_unknown, {}, again_ms);
       break;
     case State::failed_retryable:
       co_await answer(AnswerCase::not_executed);
@@ -323,13 +325,12 @@ std::string key_status_query(const Context& context, std::string_view scope) {
   return "?" + std::string(scope_parameter) + scope_tag(context, scope);
 }
 
-DurationMs look_again_in(const Record& record) {
+DurationMs look_again_in(const Record& record, const RouteConfig* route) {
   switch (record.state) {
     case State::in_progress:
       return retry_in_flight_ms;
     case State::unknown:
-      if (record.reconcile_after <= record.read_at) return retry_unknown_ms;
-      return record.reconcile_after - record.read_at;
+      return retry_unknown_in(route, record.reconcile_after - record.read_at);
     case State::completed:
     case State::failed_retryable:
     case State::expired:
@@ -338,13 +339,12 @@ DurationMs look_again_in(const Record& record) {
   return 0;
 }
 
-std::string key_status_json(const Record& record, std::string_view query) {
+std::string key_status_json(const Record& record, DurationMs again_ms, std::string_view query) {
   std::string out;
   JsonWriter json(out);
   const auto time = [&json](std::string_view name, TimestampMs at) {
     if (at > 0) json.member(name, format_rfc3339(at));
   };
-  const DurationMs again_ms = look_again_in(record);
   json.begin_object();
   json.member("key", record.id.key);
   json.member("state", to_string(record.state));
@@ -362,9 +362,8 @@ std::string key_status_json(const Record& record, std::string_view query) {
   return out;
 }
 
-void add_status_fields(http::ResponseStart& start, const Record& record) {
+void add_status_fields(http::ResponseStart& start, DurationMs again_ms) {
   start.add("Cache-Control", "no-store");
-  const DurationMs again_ms = look_again_in(record);
   if (again_ms > 0) start.add("Retry-After", std::to_string((again_ms + 999) / 1'000));
 }
 

@@ -25,13 +25,13 @@ std::string key_status_path(std::string_view key);
 std::string key_status_query(const Context& context, std::string_view scope);
 
 // How long a client should wait before it looks again, by the clock that the record follows; 0: the
-// state is final.
-DurationMs look_again_in(const Record& record);
+// state is final. `route`: the record's, if it still has one.
+DurationMs look_again_in(const Record& record, const RouteConfig* route);
 
 // The resource's document. `query` is the one of its own address.
-std::string key_status_json(const Record& record, std::string_view query);
+std::string key_status_json(const Record& record, DurationMs again_ms, std::string_view query);
 
 // The headers that every answer of the resource has.
-void add_status_fields(http::ResponseStart& start, const Record& record);
+void add_status_fields(http::ResponseStart& start, DurationMs again_ms);
 
 }  // namespace oncekey::gateway

@@ -271,9 +271,9 @@ http::Task<void> ProtectedRequest::reserve() {
     } else if (auto* unknown = std::get_if<OutcomeUnknown>(&outcome)) {
       line_.attempt = unknown->attempt;
       context_.metrics.duplicate(id_.scope);
-      DurationMs wait_ms = unknown->reconcile_after - unknown->decided_at;
-      if (wait_ms <= 0) wait_ms = has_probe(route_) ? retry_probe_due_ms : retry_unknown_ms;
-      co_await answer(Decision::unknown, AnswerCase::outcome_unknown, {}, wait_ms);
+      const DurationMs wait_ms = unknown->reconcile_after - unknown->decided_at;
+      const DurationMs retry_ms = retry_unknown_in(&route_, wait_ms);
+      co_await answer(Decision::unknown, AnswerCase::outcome_unknown, {}, retry_ms);
     } else if (std::holds_alternative<Expired>(outcome)) {
       context_.metrics.duplicate(id_.scope);
       co_await answer(Decision::expired, AnswerCase::result_expired);
@@ -356,10 +356,10 @@ http::Task<void> ProtectedRequest::accept(const Execute& hold, bool preferred) {
   start.add("Location", key_status_path(id_.key) + query);
   start.add("Content-Type", "application/json");
   if (preferred) start.add("Preference-Applied", "respond-async");
-  add_status_fields(start, record);
+  add_status_fields(start, retry_in_flight_ms);
   add_idempotency_fields(start, 0);
   add_date(start);
-  const std::string body = key_status_json(record, query);
+  const std::string body = key_status_json(record, retry_in_flight_ms, query);
   co_await exchange_.respond(start, body);
 }
 

@@ -38,6 +38,13 @@ struct ProbeRules {
   DurationMs give_up_after_ms = 24LL * 3600 * 1000;  // then an operator has to decide
 };
 
+// How long a record counts as being asked about: the probe's own time, and some for the store to
+// write down what was found.
+inline DurationMs asking_ms(const ProbeRules& rules) {
+  constexpr DurationMs margin_ms = 5'000;
+  return rules.timeout_ms + margin_ms;
+}
+
 struct ProbeAnswer {
   int status = 0;  // 0: none came
   std::vector<Header> headers;

@@ -7,12 +7,6 @@ namespace {
 
 constexpr std::size_t page_size = 500;
 constexpr std::size_t records_scanned_max = 10'000;  // in one run
-// A claim outlives the probe by this, for the store to write down what was found.
-constexpr DurationMs claim_margin_ms = 5'000;
-
-DurationMs claim_ms(const ProbeRules& rules) {
-  return rules.timeout_ms + claim_margin_ms;
-}
 
 }  // namespace
 
@@ -75,7 +69,7 @@ std::optional<Reconciler::Claimed> Reconciler::claim(const Record& record,
   Resolve put_off;
   put_off.id = record.id;
   put_off.fence = record.fence;
-  put_off.verdict = SettleUnknown{record.last_error, claim_ms(*rules)};
+  put_off.verdict = SettleUnknown{record.last_error, asking_ms(*rules)};
   Operation operation = std::move(put_off);
   parts_.committer.apply_now(operation);
   const SettleOutcome& outcome = std::get<Resolve>(operation).outcome;
@@ -94,7 +88,7 @@ std::optional<Reconciler::Claimed> Reconciler::claim(const Record& record,
     return std::nullopt;
   }
   ++counts.looked_at;
-  const TimestampMs now = (*found)->reconcile_after - claim_ms(*rules);
+  const TimestampMs now = (*found)->reconcile_after - asking_ms(*rules);
   return Claimed{std::move(**found), rules, now};
 }
 

@@ -58,6 +58,22 @@ TEST_F(Reconciliation, ChargeWithoutAnAnswerHealsByItself) {
   EXPECT_EQ(settled(*gateway_), 1);
 }
 
+TEST_F(Reconciliation, RetryDuringAProbeIsToldToComeAgainSoon) {
+  serve(
+      "[[route]]\nmatch = \"POST *\"\nprobe = { get = \"/orders?key={key}\", every = \"50ms\", "
+      "headers = [\"X-Test-Behaviour: hold=probe\"] }\n");
+  EXPECT_EQ(code(post(key_a, "reset-unanswered")), "outcome_unknown");
+  ASSERT_TRUE(eventually([&] { return upstream_.audit().size() == 2; })) << "nobody asks";
+  const HttpResponse retry = post(key_a);
+  EXPECT_EQ(code(retry), "outcome_unknown");
+  EXPECT_EQ(retry.header("Retry-After"), "2");
+  const HttpResponse status =
+      gateway_->send({.method = "GET", .target = "/.well-known/idempotency/keys/" + key_a});
+  EXPECT_EQ(json_text(status.body, "/state"), "unknown");
+  EXPECT_EQ(status.header("Retry-After"), "2");
+  upstream_.open_gate("probe");
+}
+
 TEST_F(Reconciliation, DeclinedChargeIsAnsweredAsDeclinedAndNotTriedAgain) {
   serve_provider(probe_route());
   EXPECT_EQ(code(charge(key_a, "decline, reset-after")), "outcome_unknown");
