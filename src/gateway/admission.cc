@@ -34,6 +34,10 @@ bool Admission::take(bool last_try) {
     }
     holds_live_ = true;
   }
+  return take_rate();
+}
+
+bool Admission::take_rate() {
   if (rate_.per_second > 0) {
     const NewKeyLimit::Taken taken =
         context_.new_keys.take(request_.tenant, rate_, steady_now_us());
@@ -70,6 +74,8 @@ http::Task<Admission::Verdict> Admission::look() {
   if (std::holds_alternative<Unavailable>(outcome)) {
     // What is known without the store is still repeated; nothing else is executed.
     unseen_ = true;
+    // Without the store live keys do not count, and the rate of new ones does.
+    if (answer_case_ == AnswerCase::too_many_live_keys) take_rate();
     co_return Verdict::reserve;
   }
   const auto& record = std::get<std::optional<Record>>(outcome);

@@ -47,6 +47,7 @@ class Admission {
   bool may_be_new() const { return request_.age.may_execute() && !paused_ms_; }
   bool limited() const { return rate_.per_second > 0 || live_.max > 0; }
   bool take(bool last_try);
+  bool take_rate();
   http::Task<Verdict> look();
   void give_back();
 

@@ -25,6 +25,15 @@ class StoreFailure : public GatewayFixture {
     limit.rlim_cur = bytes;
     ASSERT_EQ(::prlimit(gateway_->process().pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
   }
+  // Until key_a is replayed, or is said to be unknown, which it would stay.
+  HttpResponse post_until_decided() {
+    HttpResponse retry;
+    EXPECT_TRUE(eventually([&] {
+      retry = post(key_a);
+      return retry.status == 201 || code(retry) == "outcome_unknown";
+    })) << retry.body;
+    return retry;
+  }
   void fill_disk() { limit_files(1); }
   void free_disk() { limit_files(RLIM_INFINITY); }
 };
@@ -59,11 +68,7 @@ TEST_F(StoreFailure, ResultThatCannotBeRecordedYetIsNotAnsweredAndNotLost) {
   HttpResponse first = client->receive();
   EXPECT_EQ(first.status, 503) << "an answer went out whose record is not durable";
   free_disk();
-  HttpResponse retry;
-  EXPECT_TRUE(eventually([&] {
-    retry = post(key_a);
-    return retry.status == 201 || code(retry) == "outcome_unknown";
-  })) << retry.body;
+  const HttpResponse retry = post_until_decided();
   EXPECT_EQ(arrivals(key_a), 1u);
   if (retry.status == 201) {
     EXPECT_EQ(retry.header("Idempotency-Replayed"), "true");
@@ -82,11 +87,7 @@ TEST_F(StoreFailure, ResultIsRecordedBeforeItsLeaseThatEndedMeanwhileIsSwept) {
   EXPECT_EQ(client->receive().status, 503);
   EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() > lease_over; }));
   free_disk();
-  HttpResponse retry;
-  EXPECT_TRUE(eventually([&] {
-    retry = post(key_a);
-    return retry.status == 201 || code(retry) == "outcome_unknown";
-  })) << retry.body;
+  const HttpResponse retry = post_until_decided();
   EXPECT_EQ(retry.header("Idempotency-Replayed"), "true") << retry.body;
   EXPECT_EQ(arrivals(key_a), 1u);
 }

@@ -206,6 +206,20 @@ TEST_P(StoreOutage, LiveKeysAreNotCountedWhereARouteFailsOpen) {
   EXPECT_EQ(unprotected.header("Idempotency-Protected"), "false");
 }
 
+TEST_P(StoreOutage, NewKeysKeepToTheirRateWhereARouteFailsOpen) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url(), std::string(short_patience) +
+                                   "[limits]\nlive_keys_max = 100\nnew_keys_per_second = 1\n"
+                                   "new_keys_burst = 1\n"
+                                   "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\n");
+  store.freeze();
+  const auto send = [&](int i) { return post("in-the-outage-" + std::to_string(1000 + i)); };
+  EXPECT_EQ(send(0).header("Idempotency-Protected"), "false");
+  int refused = 0;
+  for (int i = 1; i <= 8; ++i) refused += send(i).status == 503;
+  EXPECT_GT(refused, 0) << "as many were sent on as came";
+}
+
 TEST_P(StoreOutage, DuplicateOfARunningRequestIsNeverSentOn) {
   FragileStore store(GetParam());
   serve_on(store,
