@@ -231,7 +231,11 @@ void Committer::apply_through(Breaker& breaker, Engine& engine,
   }
   const auto took = apply(engine, operations);
   if (options_.writes != nullptr) options_.writes->see(operations, steady_now());
-  if (!shows) return;
+  // Work on many records that took too long may have left the others of its batch no time.
+  const bool crowded = std::any_of(operations.begin(), operations.end(), [](const Operation* each) {
+    return !shows_service(*each) && unavailable(*each) != nullptr;
+  });
+  if (!shows || (crowded && !pass.probe)) return;
   const bool failed = std::all_of(operations.begin(), operations.end(), [](const Operation* each) {
     const Unavailable* why = unavailable(*each);
     return why != nullptr && !why->store_serves;

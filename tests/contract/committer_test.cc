@@ -274,6 +274,51 @@ TEST_F(BehindABreaker, AnsweredOperationInABatchIsProofOfLife) {
   EXPECT_EQ(patient_.snapshot().state, Breaker::State::closed);
 }
 
+TEST_F(BehindABreaker, SlowReapThatLeavesOthersNoTimeSaysNothingAboutRequests) {
+  // The first batch is held until one with both is waiting.
+  class SlowReapEngine : public Engine {
+   public:
+    void apply(std::span<Operation* const> batch, TimestampMs) override {
+      std::unique_lock lock(mutex_);
+      opened_.wait(lock, [this] { return open_; });
+      for (Operation* const each : batch) {
+        if (auto* reap = std::get_if<Reap>(each)) reap->outcome = Unavailable{"it took too long"};
+        if (auto* get = std::get_if<Get>(each)) get->outcome = Unavailable{"no time was left"};
+      }
+      batches_.push_back(batch.size());
+    }
+    EngineInfo info() const override { return {}; }
+    EngineStats stats() const override { return {}; }
+    void open() {
+      std::lock_guard lock(mutex_);
+      open_ = true;
+      opened_.notify_all();
+    }
+    std::vector<std::size_t> batches_;
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable opened_;
+    bool open_ = false;
+  } engine;
+  std::vector<Ticket> tickets(1 + 2 * 10);
+  Inbox inbox;
+  {
+    Committer committer(engine, [] { return TimestampMs{1}; },
+                        {.batch_operations_max = 2, .breaker = &patient_});
+    for (std::size_t i = 0; i < tickets.size(); ++i) {
+      tickets[i].operation = i % 2 == 0 ? Operation(Reap{}) : Operation(Get{});
+      tickets[i].reply_to = &inbox;
+      committer.submit(tickets[i]);
+    }
+    engine.open();
+    inbox.wait_for(tickets.size());
+  }
+  EXPECT_EQ(patient_.snapshot().state, Breaker::State::closed);
+  EXPECT_EQ(std::count(engine.batches_.begin(), engine.batches_.end(), 2u), 10)
+      << "the batches were cut otherwise";
+}
+
 class Concurrency : public ContractTest {};
 INSTANTIATE_TEST_SUITE_P(Engines, Concurrency, ::testing::ValuesIn(all_engines()), engine_name);
 
