@@ -215,9 +215,11 @@ void RedisEngine::take_back(RedisDeadline deadline) {
   std::vector<RedisCommand> commands;
   for (const RedisDoubt& doubt : doubts) commands.push_back(withdrawal_of(doubt));
   run(commands, deadline);
+  std::vector<RedisDoubt> still_in_doubt;
   for (std::size_t i = 0; i < doubts.size(); ++i) {
-    if (!commands[i].is_good()) options_.doubts->add(std::move(doubts[i]));
+    if (!commands[i].is_good()) still_in_doubt.push_back(std::move(doubts[i]));
   }
+  options_.doubts->taken_back(doubts.size(), std::move(still_in_doubt));
 }
 
 void RedisEngine::apply_to_many(Operation& operation, RedisDeadline deadline) {

@@ -30,10 +30,12 @@ class RedisDoubts {
     doubts_.push_back(std::move(doubt));
     if (doubts_.size() > count_max) doubts_.pop_front();
   }
+  // Those that are being taken back included.
   std::size_t size() const {
     std::lock_guard lock(mutex_);
-    return doubts_.size();
+    return doubts_.size() + taken_;
   }
+  // Whoever takes some says afterwards what came of them.
   std::vector<RedisDoubt> take() {
     std::lock_guard lock(mutex_);
     std::vector<RedisDoubt> taken;
@@ -41,12 +43,19 @@ class RedisDoubts {
       taken.push_back(std::move(doubts_.front()));
       doubts_.pop_front();
     }
+    taken_ += taken.size();
     return taken;
+  }
+  void taken_back(std::size_t count, std::vector<RedisDoubt> still_in_doubt) {
+    std::lock_guard lock(mutex_);
+    taken_ -= count;
+    for (RedisDoubt& doubt : still_in_doubt) doubts_.push_back(std::move(doubt));
   }
 
  private:
   mutable std::mutex mutex_;
   std::deque<RedisDoubt> doubts_;
+  std::size_t taken_ = 0;
 };
 
 }  // namespace oncekey::store
