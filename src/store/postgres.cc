@@ -276,7 +276,9 @@ void PostgresEngine::answer_from_records(Reserving& open, bool in_doubt, Deadlin
   static const std::string sql(look_sql);
   auto rows = call("oncekey_look", sql, parameters, deadline);
   if (!rows) {
-    for (const auto& [fence, reserve] : open) reserve->outcome = unavailable(rows.error());
+    Unavailable why = unavailable(rows.error());
+    if (!in_doubt) why.in_use = true;  // each has met a record, whatever its state is
+    for (const auto& [fence, reserve] : open) reserve->outcome = why;
     if (in_doubt) leave_in_doubt(open);
     open.clear();
     return;

@@ -28,7 +28,9 @@ void PostgresEngine::repeat_all(std::vector<Reserve*> repeats, Deadline deadline
     Reserve& reserve = *repeats[i];
     if (is_held(reserve)) continue;
     if (const auto* why = std::get_if<Unavailable>(&looks[i].outcome)) {
-      reserve.outcome = *why;
+      Unavailable in_use = *why;
+      in_use.in_use = true;  // by the reservation of this batch that it repeats
+      reserve.outcome = std::move(in_use);
       continue;
     }
     const auto& record = std::get<std::optional<Record>>(looks[i].outcome);

@@ -3,6 +3,7 @@
 
 #include "contract.h"
 #include "store/postgres.h"
+#include "support/postgres_client.h"
 
 namespace oncekey::store {
 namespace {
@@ -56,6 +57,29 @@ TEST(PostgresLooks, LooksAndRepetitionsDoNotTearABatchApart) {
     ASSERT_NE(replay, nullptr);
     EXPECT_EQ(replay->response->body, "{\"id\":1}");
   }
+}
+
+// A route may send on without the store what nobody has used; of these keys it is known that
+// somebody has, although not what became of them.
+TEST(PostgresLooks, KeyThatHasARecordIsInUseAlsoWhereTheRecordCannotBeRead) {
+  const std::string url = fresh_clocked_database();
+  auto opened = PostgresEngine::open({.url = url, .timeout_ms = 10'000});
+  ASSERT_TRUE(opened) << opened.error();
+  Engine& engine = **opened;
+  apply_to(engine, reserve_of("known"), 0);
+  // Reserving does not read this column, and looking does.
+  test::PostgresClient(url).execute(
+      "ALTER TABLE oncekey.records RENAME COLUMN response_schema TO of_another_version");
+  const auto is_in_use = [](const ReserveOutcome& outcome) {
+    const auto* why = std::get_if<Unavailable>(&outcome);
+    return why != nullptr && why->in_use;
+  };
+  EXPECT_TRUE(is_in_use(apply_to(engine, reserve_of("known"), 0)));
+  Operation first(reserve_of("twice")), second(reserve_of("twice"));
+  Operation* const batch[] = {&first, &second};
+  engine.apply(batch, 0);
+  EXPECT_TRUE(std::holds_alternative<Execute>(std::get<Reserve>(first).outcome));
+  EXPECT_TRUE(is_in_use(std::get<Reserve>(second).outcome));
 }
 
 }  // namespace
