@@ -34,33 +34,47 @@ std::string stats_sql() {
          estimated + ", pg_stat_get_dead_tuples('oncekey.records'::regclass)";
 }
 
+// Behind $1 and $2; of one scope, in a form that ends with it instead of reading all later ones.
+std::string range_of(const std::string& table, bool in_scope) {
+  return in_scope ? table + ".scope = $1 AND " + table + ".key > $2"
+                  : "(" + table + ".scope, " + table + ".key) > ($1, $2)";
+}
+
 // Where records that count as `state` by now are found without looking at all of them.
 std::string place_of(State state) {
   switch (state) {
     case State::in_progress:
-      return "r.state = 'in_progress' AND (r.scope, r.key) IN (SELECT w.scope, w.key FROM"
-             " oncekey.holds h, unnest(h.scopes, h.keys) AS w (scope, key))";
+      return "r.state = 'in_progress'";
     case State::failed_retryable:
       return "r.shelf = 1";
     case State::unknown:
       return "r.shelf = 2";
     case State::completed:
-      return "r.state = 'completed' AND r.due_at > $4";
+      return "r.state = 'completed' AND r.due_at > $3";
     case State::expired:
-      return "(r.shelf = 3 OR r.state = 'completed' AND r.due_at <= $4)";
+      return "(r.shelf = 3 OR r.state = 'completed' AND r.due_at <= $3)";
   }
   return "false";
 }
 
 std::string listing_statement(const List& list) {
-  std::string sql = std::string("SELECT oncekey.clock(), ") + postgres_record_columns +
-                    " FROM oncekey.records r WHERE (r.scope, r.key) > ($1, $2)"
-                    " AND ($3::text IS NULL OR r.scope = $3)"
-                    " AND NOT oncekey.is_gone(r.state, r.due_at, r.tombstone_ms, $4)";
-  if (list.state) {
-    sql += " AND " + place_of(*list.state);
+  std::string sql = std::string("SELECT oncekey.clock(), ") + postgres_record_columns;
+  std::string order = "r.scope, r.key";
+  if (list.state == State::in_progress) {
+    // Each is looked up by itself: the planner does not know how many holds there are.
+    sql +=
+        " FROM (SELECT DISTINCT w.scope, w.key FROM oncekey.holds h,"
+        " unnest(h.scopes, h.keys) AS w (scope, key) WHERE " +
+        range_of("w", list.scope.has_value()) +
+        " ORDER BY w.scope, w.key) held CROSS JOIN LATERAL (SELECT found.* FROM oncekey.records"
+        " found WHERE found.scope = held.scope AND found.key = held.key OFFSET 0) r WHERE true";
+    order = "held.scope, held.key";
+  } else {
+    sql += " FROM oncekey.records r WHERE " + range_of("r", list.scope.has_value());
   }
-  return sql + " ORDER BY r.scope, r.key LIMIT $5";
+  sql += " AND NOT oncekey.is_gone(r.state, r.due_at, r.tombstone_ms, $3)";
+  if (list.state) sql += " AND " + place_of(*list.state);
+  return sql + " ORDER BY " + order + " LIMIT $4";
 }
 
 }  // namespace
@@ -76,17 +90,17 @@ void PostgresEngine::execute(List& list, Deadline deadline) {
   // Nothing sorts before the empty scope with the empty key but itself, which no caller uses.
   RecordId after = list.after.value_or(RecordId{});
   if (list.scope && after.scope < *list.scope) after = {*list.scope, ""};
+  if (list.scope && after.scope > *list.scope) {
+    list.outcome = std::vector<Record>();
+    return;
+  }
   parameters.text(to_postgres_text(after.scope));
   parameters.text(to_postgres_text(after.key));
-  if (list.scope) {
-    parameters.text(to_postgres_text(*list.scope));
-  } else {
-    parameters.null();
-  }
   parameters.bytes(clock->bytes(0, 0));
   parameters.integer(static_cast<std::int64_t>(limit));
-  const std::string name =
-      "oncekey_list_" + (list.state ? std::string(to_string(*list.state)) : std::string("all"));
+  std::string name = "oncekey_list_";
+  name += list.state ? to_string(*list.state) : std::string_view("all");
+  if (list.scope) name += "_of_one";
   auto rows = call(name, listing_statement(list), parameters, deadline);
   if (!rows) {
     list.outcome = Unavailable{"PostgreSQL: " + rows.error().message};
