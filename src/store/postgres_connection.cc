@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
 
-#include "store/postgres_url.h"
 #include "store/url_secrets.h"
 #include "transaction/postgres_text.h"
 
@@ -53,60 +51,6 @@ std::string without_secrets(const std::string& url, std::string message) {
          std::string(how_to_write_a_password);
 }
 
-// A URL's parameters, with one host and its port at a time.
-class Hosts {
- public:
-  // Throws nothing; a URL that cannot be right leaves a message in error().
-  explicit Hosts(const std::string& url) {
-    auto given = read_postgres_url(url);
-    if (!given) {
-      error_ = given.error();
-      return;
-    }
-    given_ = std::move(*given);
-    split(given_["host"], hosts_);
-    split(given_["hostaddr"], addresses_);
-    split(given_["port"], ports_);
-  }
-
-  const std::string& error() const { return error_; }
-  std::size_t count() const { return std::max<std::size_t>({1, hosts_.size(), addresses_.size()}); }
-
-  std::map<std::string, std::string> parameters(std::size_t index) const {
-    auto chosen = given_;
-    auto choose = [&](const char* name, const std::vector<std::string>& list) {
-      if (list.empty()) {
-        chosen.erase(name);
-      } else {
-        chosen[name] = list[list.size() == 1 ? 0 : std::min(index, list.size() - 1)];
-      }
-    };
-    choose("host", hosts_);
-    choose("hostaddr", addresses_);
-    choose("port", ports_);
-    chosen.erase("target_session_attrs");  // looked at below, with a better message
-    chosen.emplace("application_name", "oncekey");
-    chosen["client_encoding"] = "UTF8";
-    return chosen;
-  }
-
- private:
-  static void split(const std::string& list, std::vector<std::string>& out) {
-    if (list.empty()) return;
-    std::size_t from = 0;
-    for (std::size_t comma; (comma = list.find(',', from)) != list.npos; from = comma + 1) {
-      out.push_back(list.substr(from, comma - from));
-    }
-    out.push_back(list.substr(from));
-  }
-
-  std::map<std::string, std::string> given_;
-  std::vector<std::string> hosts_;
-  std::vector<std::string> addresses_;
-  std::vector<std::string> ports_;
-  std::string error_;
-};
-
 // That a commit was not waited for. Other warnings are about something else, and their code is the
 // same: a cluster that should be vacuumed says so with every transaction.
 void remember_warning(void* into, const PGresult* notice) {
@@ -116,7 +60,7 @@ void remember_warning(void* into, const PGresult* notice) {
   *static_cast<std::string*>(into) = one_line(message != nullptr ? message : "a warning");
 }
 
-PGconn* start(const std::map<std::string, std::string>& parameters) {
+PGconn* start(const PostgresHosts::Parameters& parameters) {
   std::vector<const char*> names, values;
   for (const auto& [name, value] : parameters) {
     names.push_back(name.c_str());
@@ -145,21 +89,41 @@ bool needs_another_session(const PostgresError& error) {
 
 Result<std::unique_ptr<PostgresConnection>, PostgresError> PostgresConnection::connect(
     const std::string& url, Deadline deadline) {
-  const Hosts hosts(url);
+  PostgresHosts hosts(url);
+  return connect(hosts, deadline);
+}
+
+Result<std::unique_ptr<PostgresConnection>, PostgresError> PostgresConnection::connect(
+    PostgresHosts& hosts, Deadline deadline) {
   PostgresError error{PostgresError::Kind::lost, "", hosts.error()};
   if (!hosts.error().empty()) return error;
-  for (std::size_t i = 0; i < hosts.count(); ++i) {
-    const auto left = deadline - Clock::now();
-    const Deadline share = Clock::now() + left / static_cast<int>(hosts.count() - i);
-    std::unique_ptr<PostgresConnection> connection(
-        new PostgresConnection(start(hosts.parameters(i))));
-    std::optional<PostgresError> failed = connection->finish_connecting(share);
-    if (!failed) return connection;
+  const auto add = [&error](const PostgresError& failed) {
     const std::string also = error.message.empty() ? "" : error.message + "; ";
-    error = {PostgresError::Kind::lost, failed->sqlstate, also + failed->message};
+    error = {PostgresError::Kind::lost, failed.sqlstate, also + failed.message};
+  };
+  const auto share = [](Deadline end, std::size_t of) {
+    return Clock::now() + (end - Clock::now()) / static_cast<int>(of);
+  };
+  hosts.look_up();
+  for (std::size_t i = 0; i < hosts.count(); ++i) {
+    const Deadline host_until = share(deadline, hosts.count() - i);
+    const auto places = hosts.places(i, host_until);
+    if (!places) add({PostgresError::Kind::lost, "", places.error()});
+    for (std::size_t at = 0; places && at < places->size(); ++at) {
+      auto connection = connect_to((*places)[at], share(host_until, places->size() - at));
+      if (connection) return connection;
+      add(connection.error());
+    }
   }
-  error.message = without_secrets(url, std::move(error.message));
+  error.message = without_secrets(hosts.url(), std::move(error.message));
   return error;
+}
+
+PostgresConnection::Opened PostgresConnection::connect_to(const PostgresHosts::Parameters& place,
+                                                          Deadline deadline) {
+  std::unique_ptr<PostgresConnection> connection(new PostgresConnection(start(place)));
+  if (auto failed = connection->finish_connecting(deadline)) return *failed;
+  return connection;
 }
 
 std::optional<PostgresError> PostgresConnection::finish_connecting(Deadline deadline) {

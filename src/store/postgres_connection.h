@@ -13,6 +13,7 @@
 
 #include "oncekey/record.h"
 #include "oncekey/result.h"
+#include "store/postgres_hosts.h"
 #include "transaction/postgres_values.h"
 
 namespace oncekey::store {
@@ -43,9 +44,11 @@ class PostgresConnection {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
 
-  // A URL as libpq reads it. Tries the hosts in their order and takes the first that accepts
-  // writes; each gets a share of the time that is left, so a frozen one does not use up the
-  // others'.
+  // Tries the hosts in their order, each at its addresses, and takes the first that accepts writes;
+  // each gets a share of the time that is left, so a frozen one does not use up the others'.
+  static Result<std::unique_ptr<PostgresConnection>, PostgresError> connect(PostgresHosts& hosts,
+                                                                            Deadline deadline);
+  // A URL as libpq reads it.
   static Result<std::unique_ptr<PostgresConnection>, PostgresError> connect(const std::string& url,
                                                                             Deadline deadline);
 
@@ -76,6 +79,9 @@ class PostgresConnection {
     void operator()(PGconn* connection) const { PQfinish(connection); }
   };
   explicit PostgresConnection(PGconn* connection) : connection_(connection) {}
+
+  using Opened = Result<std::unique_ptr<PostgresConnection>, PostgresError>;
+  static Opened connect_to(const PostgresHosts::Parameters& place, Deadline deadline);
 
   std::optional<PostgresError> finish_connecting(Deadline deadline);
   Result<PostgresResult, PostgresError> answer(int sent, Deadline deadline);

@@ -41,8 +41,8 @@ std::string new_tag() {
 
 }  // namespace
 
-PostgresSession::PostgresSession(std::string url, DurationMs timeout_ms)
-    : url_(std::move(url)), timeout_ms_(timeout_ms) {}
+PostgresSession::PostgresSession(std::string url, DurationMs timeout_ms, LookUp look_up)
+    : hosts_(std::move(url), std::move(look_up)), timeout_ms_(timeout_ms) {}
 
 Result<PostgresConnection*, PostgresError> PostgresSession::ready(Deadline deadline) {
   if (connection_ && !in_doubt_.empty() && Clock::now() >= withdraw_at_) {
@@ -80,7 +80,7 @@ std::uint64_t PostgresSession::statements() const {
 
 Result<std::unique_ptr<PostgresConnection>, PostgresError> PostgresSession::open(
     Deadline deadline) {
-  auto connection = PostgresConnection::connect(url_, deadline);
+  auto connection = PostgresConnection::connect(hosts_, deadline);
   if (!connection) return connection;
   if (auto failed = prepare(**connection, deadline)) return *failed;
   if (auto failed = end_former(**connection, deadline)) return *failed;
@@ -124,19 +124,23 @@ std::optional<PostgresError> PostgresSession::prepare(PostgresConnection& connec
       // system gathers it for half a minute, and every commit waits while it is written.
       " set_config('backend_flush_after', CASE current_setting('backend_flush_after')"
       "   WHEN '0' THEN '256kB' ELSE current_setting('backend_flush_after') END, false);"
+      // A login may act as another role, which is not shown what the login's sessions are doing.
+      "SET LOCAL ROLE NONE;"
       "SELECT pid || ' ' || extract(epoch FROM backend_start),"
       " extract(epoch FROM pg_postmaster_start_time())::text"
       " FROM pg_stat_activity WHERE pid = pg_backend_pid()";
   auto result = connection.run(sql, deadline);
   if (!result) return result.error();
-  if (result->rows() == 1) {
-    backend_ = std::string(result->bytes(0, 0)) + " " + tag;
-    server_ = result->bytes(0, 1);
+  if (result->rows() != 1 || result->is_null(0, 0)) {
+    return PostgresError{PostgresError::Kind::refused, "42501",
+                         "the session's user may not see its own session in pg_stat_activity"};
   }
+  backend_ = std::string(result->bytes(0, 0)) + " " + tag;
+  server_ = result->bytes(0, 1);
   auto schema = schema_state(connection, deadline);
   if (!schema) return schema.error();
   if (schema->kind == SchemaState::Kind::newer && accepts_newer_) return std::nullopt;
-  const std::string problem = explain(*schema, url_);
+  const std::string problem = explain(*schema, hosts_.url());
   if (problem.empty()) {
     accepts_newer_ = true;
     return std::nullopt;
@@ -154,6 +158,7 @@ std::optional<PostgresError> PostgresSession::end_former(PostgresConnection& con
                                                          Deadline deadline) {
   while (!former_backend_.empty()) {
     auto alive = connection.run(
+        "SET LOCAL ROLE NONE;"
         // Also where the server is told not to show what sessions do, and half a request has come.
         "SELECT count(*), count(CASE WHEN wait_event = 'ClientRead'"
         "   THEN pg_terminate_backend(pid) END),"

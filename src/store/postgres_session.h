@@ -22,7 +22,7 @@ class PostgresSession {
  public:
   using Deadline = PostgresConnection::Deadline;
 
-  PostgresSession(std::string url, DurationMs timeout_ms);
+  PostgresSession(std::string url, DurationMs timeout_ms, LookUp look_up = look_up_by_system);
 
   // The connection, or why there is none. While the server is away, waits and tries again until the
   // deadline. Before a new connection is given out, reservations in doubt have been withdrawn, but
@@ -53,7 +53,7 @@ class PostgresSession {
   std::optional<PostgresError> confirm(PostgresConnection& connection, Deadline deadline);
   std::optional<PostgresError> withdraw(PostgresConnection& connection, Deadline deadline);
 
-  const std::string url_;
+  PostgresHosts hosts_;
   const DurationMs timeout_ms_;
   std::unique_ptr<PostgresConnection> connection_;
   std::string backend_;         // process and start time of the server's side, and its tag

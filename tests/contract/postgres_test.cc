@@ -194,6 +194,25 @@ TEST_F(PostgresInDoubt, FormerSessionIsNotEndedWhereTheServerDoesNotShowWhatItDo
   expect_withdrawn("a");
 }
 
+// As where passwords are rotated: what a role owns, several logins use.
+TEST_F(PostgresInDoubt, FormerSessionIsSeenWhereALoginActsAsAnotherRole) {
+  server_.execute(
+      "CREATE ROLE login LOGIN; GRANT oncekey TO login;"
+      "ALTER ROLE login SET role = oncekey");
+  std::string url = server_.url();
+  const std::string owner = "oncekey@";
+  engine_ = open(url.replace(url.find(owner), owner.size(), "login@"), 500);
+  hold_commits();
+  EXPECT_TRUE(is_unavailable("a"));
+  EXPECT_TRUE(is_unavailable("b"));
+  EXPECT_EQ(server_.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"),
+            "1")
+      << "the first one is not waited for";
+  EXPECT_EQ(rows(), "0");
+  release_commits();
+  expect_withdrawn("a");
+}
+
 TEST_F(PostgresInDoubt, CommitThatIsRecognisedButCannotBeConfirmedIsWithdrawn) {
   engine_ = open(4000);
   hold_commits();
