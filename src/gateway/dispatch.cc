@@ -1,5 +1,7 @@
 #include "gateway/dispatch.h"
 
+#include <algorithm>
+
 namespace oncekey::gateway {
 
 namespace {
@@ -93,8 +95,9 @@ http::Task<DispatchResult> dispatch(const Context& context, const RouteConfig& r
       result.error = "connecting to the upstream took all of its time";
       co_return result;
     }
+    http::SteadyMs send_until = std::min(deadline, lease_over_us / 1'000);
     http::IoResult sent =
-        co_await result.connection->stream.write(request.head, request.body, deadline);
+        co_await result.connection->stream.write(request.head, request.body, send_until);
     if (sent.ok()) break;
     if (sent.bytes == 0 && result.connection->reused && tries < dead_connections_max) continue;
     result.any_byte_sent = sent.bytes > 0;
