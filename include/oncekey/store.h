@@ -175,8 +175,8 @@ struct List {  // ordered by id; starts after `after`; responses are left out
   std::variant<Unavailable, std::vector<Record>> outcome;
 };
 
-struct Sweep {  // in_progress past its lease becomes unknown
-  std::size_t limit = 1000;
+struct Sweep {               // in_progress past its lease becomes unknown
+  std::size_t limit = 1000;  // 0: changes nothing, and is unavailable where nothing could change
 
   std::variant<Unavailable, std::vector<RecordId>> outcome;
 };

@@ -25,7 +25,7 @@ bool Admission::take(bool last_try) {
   worth_waiting_ = false;
   if (live_.max > 0) {
     const LiveKeys::Place place =
-        context_.live_keys.take(request_.id.scope, live_, wall_now_ms(), last_try);
+        context_.live_keys.take(request_.id.scope, live_, context_.loop.now(), last_try);
     if (!place.granted) {
       answer_case_ = AnswerCase::too_many_live_keys;
       retry_after_ms_ = place.retry_after_ms;
@@ -106,11 +106,6 @@ http::Task<Admission::Verdict> Admission::look() {
 void Admission::settle(const ReserveOutcome& outcome) {
   const auto* execute = std::get_if<Execute>(&outcome);
   const bool is_new = execute && execute->attempt == 1;
-  // Without the store it runs all the same, and may do so as often as new keys may come.
-  const auto* unavailable = std::get_if<Unavailable>(&outcome);
-  const bool runs = !settled_ && unavailable && !unavailable->in_use &&
-                    !unavailable->store_serves && route_.fail_open && may_execute_unprotected();
-  settled_ = true;
   if (is_new && live_.max > 0) {
     if (holds_live_) {
       context_.live_keys.used(request_.id);
@@ -119,21 +114,35 @@ void Admission::settle(const ReserveOutcome& outcome) {
     }
     holds_live_ = false;
   }
-  if ((is_new || runs) && rate_.per_second > 0) {
-    if (holds_new_) {
-      context_.new_keys.used(request_.tenant);
-    } else {
-      context_.new_keys.owe(request_.tenant, rate_, steady_now_us());
-    }
-    holds_new_ = false;
+  if (is_new) use_rate();
+  give_back_live();
+  // Without the store it may run all the same.
+  if (!std::holds_alternative<Unavailable>(outcome)) give_back_rate();
+}
+
+void Admission::use_rate() {
+  if (rate_.per_second == 0) return;
+  if (holds_new_) {
+    context_.new_keys.used(request_.tenant);
+  } else {
+    context_.new_keys.owe(request_.tenant, rate_, steady_now_us());
   }
-  give_back();
+  holds_new_ = false;
+}
+
+void Admission::give_back_rate() {
+  if (holds_new_) context_.new_keys.give_back(request_.tenant, rate_, steady_now_us());
+  holds_new_ = false;
+}
+
+void Admission::give_back_live() {
+  if (holds_live_) context_.live_keys.give_back(request_.id.scope);
+  holds_live_ = false;
 }
 
 void Admission::give_back() {
-  if (holds_new_) context_.new_keys.give_back(request_.tenant, rate_, steady_now_us());
-  if (holds_live_) context_.live_keys.give_back(request_.id.scope);
-  holds_new_ = holds_live_ = false;
+  give_back_rate();
+  give_back_live();
 }
 
 }  // namespace oncekey::gateway

@@ -31,24 +31,34 @@ class Admission {
   AnswerCase answer_case() const { return answer_case_; }                    // refused
   std::optional<DurationMs> retry_after() const { return retry_after_ms_; }  // refused
 
-  // Otherwise what the reservation gave is handed back, and answered as a refusal.
-  bool may_execute() const { return may_be_new() && !unseen_; }
+  // Otherwise what the reservation gave is handed back, and answered as a refusal. What had been
+  // tried before was no new key, whatever limit stood in the way.
+  bool may_execute(const Execute& hold) const {
+    return may_be_new() && (!unseen_ || hold.attempt > 1);
+  }
+  // How many keys are live could not be counted, so that nobody knows whether there is room.
+  bool is_uncounted() const { return may_be_new() && unseen_ && only_live(); }
   // Without the store's word: not for a key that was seen to have a record. Live keys are not
   // counted then.
   bool may_execute_unprotected() const {
-    const bool only_live = answer_case_ == AnswerCase::too_many_live_keys;
-    return may_be_new() && !saw_record_ && (!unseen_ || only_live);
+    return may_be_new() && !saw_record_ && (!unseen_ || only_live());
   }
 
   // What the store said: only a new key counts.
   void settle(const ReserveOutcome& outcome);
+  // It runs without the store's word, and does so as often as new keys may come.
+  void ran_unprotected() { use_rate(); }
 
  private:
   bool may_be_new() const { return request_.age.may_execute() && !paused_ms_; }
+  bool only_live() const { return answer_case_ == AnswerCase::too_many_live_keys; }
   bool limited() const { return rate_.per_second > 0 || live_.max > 0; }
   bool take(bool last_try);
   bool take_rate();
   http::Task<Verdict> look();
+  void use_rate();
+  void give_back_rate();
+  void give_back_live();
   void give_back();
 
   const Context& context_;
@@ -60,8 +70,7 @@ class Admission {
   bool holds_live_ = false;
   bool worth_waiting_ = false;
   bool saw_record_ = false;
-  bool unseen_ = false;   // a limit stood in the way, and the store did not say whether it is known
-  bool settled_ = false;  // a duplicate that waits asks the store again
+  bool unseen_ = false;  // a limit stood in the way, and the store did not say whether it is known
   AnswerCase answer_case_ = AnswerCase::outside_window;
   std::optional<DurationMs> paused_ms_;  // the route is, for so long
   std::optional<DurationMs> retry_after_ms_;

@@ -109,7 +109,7 @@ http::Task<Attempt> attempt(const Context& context, const RouteConfig& route, co
   done.outcome = name_of(done.classification.outcome);
   const Verdict verdict = verdict_of(done.classification, done.result, route);
   begun_us = steady_now_us();
-  done.settlement = co_await settle_within_patience(context, id, hold, verdict);
+  done.settlement = co_await settle_within_patience(context, id, hold, verdict, route.retention_ms);
   done.settle_us = steady_now_us() - begun_us;
   context.metrics.settle(done.outcome, to_seconds(done.settle_us));
   context.signals.notify(id);

@@ -108,12 +108,12 @@ void LiveKeys::opened(const RecordId& id) {
   if (Scope* scope = find(shard, id.scope)) open(*scope, id.key);
 }
 
-void LiveKeys::completed(const RecordId& id, TimestampMs expires_at, DurationMs retention_ms) {
+void LiveKeys::completed(const RecordId& id, DurationMs retention_ms, TimestampMs now) {
   Shard& shard = shard_of(id.scope);
   std::lock_guard lock(shard.mutex);
   Scope* scope = find(shard, id.scope);
   if (!scope) return;
-  const TimestampMs end = end_step(expires_at, retention_ms);
+  const TimestampMs end = end_step(now + retention_ms, retention_ms);
   // Not counted yet: the key may be of before.
   if (scope->tally.open > 0) --scope->tally.open;
   scope->tally.add(end);
@@ -156,9 +156,8 @@ bool LiveKeys::count_page(const Wanted& wanted, std::span<const Record> page, Ti
   for (const Record& record : page) {
     if (record.state == State::expired || count.changed.contains(record.id.key)) continue;
     if (record.state == State::completed) {
-      if (record.expires_at > now) {
-        count.tally.add(end_step(record.expires_at, record.retention_ms));
-      }
+      const DurationMs left_ms = record.expires_at - record.read_at;
+      if (left_ms > 0) count.tally.add(end_step(now + left_ms, record.retention_ms));
       continue;
     }
     count.tally.add({});

@@ -5,6 +5,9 @@
 // before, and what other nodes add, operators remove or reconciliation settles, it learns by
 // counting the store's records (live_key_counter.h): when a scope is first seen, when a count is
 // old, and before anything is refused by an old count.
+//
+// Times are those of a steady clock of this node: the store tells when a record ends by its own
+// clock, and what that is by now.
 #pragma once
 
 #include <array>
@@ -43,7 +46,7 @@ class LiveKeys {
   void give_back(const std::string& scope);
   void used(const RecordId& id);    // the place's key was new
   void opened(const RecordId& id);  // a key was new although no place had been granted
-  void completed(const RecordId& id, TimestampMs expires_at, DurationMs retention_ms);
+  void completed(const RecordId& id, DurationMs retention_ms, TimestampMs now);
 
   // For the counter. Empty: stop() was called.
   struct Wanted {

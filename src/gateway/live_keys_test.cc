@@ -28,6 +28,7 @@ Record record_of(const std::string& key, State state, TimestampMs expires_at = 0
   record.state = state;
   record.retention_ms = hour;
   record.expires_at = expires_at;
+  record.read_at = start;
   return record;
 }
 
@@ -44,7 +45,7 @@ TEST(LiveKeys, KeysBeyondTheCapAreRefusedUntilOneExpires) {
   EXPECT_TRUE(admit(keys, {"a", "2"}, 2, start));
   EXPECT_FALSE(admit(keys, {"a", "3"}, 2, start));
   EXPECT_TRUE(admit(keys, {"b", "3"}, 2, start)) << "another tenant's keys count";
-  keys.completed({"a", "1"}, start + hour, hour);
+  keys.completed({"a", "1"}, hour, start);
   const LiveKeys::Place refused = keys.take("a", {2, hour}, start, true);
   EXPECT_FALSE(refused.granted);
   EXPECT_GE(refused.retry_after_ms, hour);
@@ -100,6 +101,18 @@ TEST(LiveKeys, CountReplacesWhatWasBelieved) {
   EXPECT_TRUE(admit(keys, {"a", "8"}, 3, start + 2 * hour));
 }
 
+// It is 1970 there, by this node's clock.
+TEST(LiveKeys, StoresClockNeedNotBeThisNodesOwn) {
+  LiveKeys keys;
+  EXPECT_TRUE(admit(keys, {"a", "0"}, 1, start));  // so that there is something to count
+  Record ends_soon = record_of("1", State::completed, 2 * hour);
+  Record has_ended = record_of("2", State::completed, hour);
+  ends_soon.read_at = has_ended.read_at = hour;
+  count(keys, {ends_soon, has_ended, record_of("3", State::in_progress)}, start);
+  EXPECT_FALSE(admit(keys, {"a", "4"}, 2, start + hour - 1));
+  EXPECT_TRUE(admit(keys, {"a", "4"}, 2, start + hour + hour / 100));
+}
+
 TEST(LiveKeys, WhatHappensDuringACountIsCountedOnce) {
   for (bool seen_before : {false, true}) {
     LiveKeys keys;
@@ -109,7 +122,7 @@ TEST(LiveKeys, WhatHappensDuringACountIsCountedOnce) {
                                    record_of("new", State::in_progress)};
     if (seen_before) keys.count_page({"a", 10}, page, start);
     EXPECT_TRUE(admit(keys, {"a", "new"}, 10, start));
-    keys.completed({"a", "old"}, start + hour, hour);
+    keys.completed({"a", "old"}, hour, start);
     if (!seen_before) keys.count_page({"a", 10}, page, start);
     keys.end_count("a", true, start);
     // Two live keys: one of them ends within the hour.

@@ -189,6 +189,12 @@ void Metrics::store_error() {
 double Metrics::store_errors() const {
   return store_errors_->Value();
 }
+
+void Metrics::result_refused() {
+  ++results_refused_;
+  store_error();
+}
+
 void Metrics::client_gone() {
   clients_gone_->Increment();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -62,6 +63,8 @@ class Metrics {
   void stale_settle();
   void store_error();
   double store_errors() const;
+  void result_refused();  // a store error, too
+  std::uint64_t results_refused() const { return results_refused_; }
   void client_gone();
   void orphans(std::size_t count);
   void swept(std::size_t count);
@@ -92,6 +95,7 @@ class Metrics {
   prometheus::Counter* settled_unknown_ = nullptr;
   prometheus::Counter* stale_settles_ = nullptr;
   prometheus::Counter* store_errors_ = nullptr;
+  std::atomic<std::uint64_t> results_refused_{0};
   prometheus::Counter* clients_gone_ = nullptr;
   prometheus::Counter* orphans_ = nullptr;
   prometheus::Counter* swept_ = nullptr;

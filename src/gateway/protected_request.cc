@@ -251,9 +251,14 @@ http::Task<void> ProtectedRequest::reserve() {
       continue;
     }
     context_.metrics.reserve(result_of(outcome), to_seconds(line_.reserve_us));
-    if (auto* execution = std::get_if<Execute>(&outcome); execution && !admission.may_execute()) {
+    auto* execution = std::get_if<Execute>(&outcome);
+    if (execution && !admission.may_execute(*execution)) {
       give_back(*execution);  // its record was settled or forgotten since it was looked at
-      co_await answer(Decision::limited, admission.answer_case(), {}, admission.retry_after());
+      if (admission.is_uncounted()) {
+        co_await answer(Decision::unavailable, AnswerCase::store_unavailable, {}, retry_store_ms);
+      } else {
+        co_await answer(Decision::limited, admission.answer_case(), {}, admission.retry_after());
+      }
     } else if (execution) {
       std::int64_t lease_over_us = begun_us + route_.lease_ms * 1'000;
       co_await execute(*execution, lease_over_us);
@@ -293,6 +298,7 @@ http::Task<void> ProtectedRequest::reserve() {
       std::optional<HeldKeys::Hold> alone =
           willing ? context_.held_keys.hold_alone(id_) : std::nullopt;
       if (alone) {
+        admission.ran_unprotected();
         co_await fail_open();
       } else {
         co_await answer(Decision::unavailable, AnswerCase::store_unavailable, {}, retry_store_ms);
@@ -312,8 +318,9 @@ http::Task<void> ProtectedRequest::fail_open() {
 }
 
 void ProtectedRequest::give_back(const Execute& hold) {
-  context_.gate.give_back(id_, hold.fence,
-                          "not dispatched: the request is too old, or its route is paused");
+  context_.gate.give_back(
+      id_, hold.fence,
+      "not dispatched: the request is too old, its route is paused, or a limit is reached");
 }
 
 http::Task<void> ProtectedRequest::execute(Execute hold, std::int64_t lease_over_us) {

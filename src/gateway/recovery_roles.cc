@@ -58,22 +58,33 @@ RecoveryRoles::~RecoveryRoles() {
 // One that takes its time may have been away: the engine goes on asking until it is back.
 bool RecoveryRoles::must_wait_for_results() {
   const auto took = recovery::time_to_answer(committer_);
-  const auto now = std::chrono::steady_clock::now();
   if (!took) {
-    ++totals_.sweeps_failed;
-    sweeper_trouble_.failed(took.error());
+    sweep_failed(took.error());
+  } else if (*took > at_once) {
+    results_first_.outage(std::chrono::steady_clock::now());
   }
-  if (!took || *took > at_once) results_first_.outage(now);
-  return results_first_.waiting(now);
+  if (took && results_first_.must_rehearse()) {
+    const auto rehearsed = recovery::rehearse_sweep(committer_);
+    if (rehearsed) {
+      results_first_.rehearsed(std::chrono::steady_clock::now());
+    } else {
+      sweep_failed(rehearsed.error());
+    }
+  }
+  return results_first_.waiting(std::chrono::steady_clock::now());
+}
+
+void RecoveryRoles::sweep_failed(const std::string& reason) {
+  results_first_.sweep_failed(std::chrono::steady_clock::now());
+  ++totals_.sweeps_failed;
+  sweeper_trouble_.failed(reason);
 }
 
 bool RecoveryRoles::sweep() {
   if (must_wait_for_results()) return false;
   const auto swept = recovery::sweep_once(committer_, sweep_batch);
   if (!swept) {
-    results_first_.outage(std::chrono::steady_clock::now());
-    ++totals_.sweeps_failed;
-    sweeper_trouble_.failed(swept.error());
+    sweep_failed(swept.error());
     return false;
   }
   sweeper_trouble_.worked();

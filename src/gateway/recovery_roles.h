@@ -55,6 +55,7 @@ class RecoveryRoles {
   };
 
   bool must_wait_for_results();
+  void sweep_failed(const std::string& reason);
   bool sweep();
   bool reap();
   bool reconcile();

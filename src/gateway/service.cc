@@ -193,7 +193,8 @@ void Service::start_roles() {
     return *reaped == reap_batch;
   };
   reaper_ = std::make_unique<recovery::Role>(reap_every, reap, reap_rest);
-  live_key_counter_ = std::make_unique<LiveKeyCounter>(live_keys_, background(), wall_now_ms);
+  live_key_counter_ =
+      std::make_unique<LiveKeyCounter>(live_keys_, background(), http::steady_now_ms);
   follow_probes();
 }
 
@@ -250,13 +251,30 @@ bool Service::must_wait_for_results(bool was_down) {
   if (breaker_) {
     const std::uint64_t opens = breaker_->snapshot().opens;
     const bool was_away = std::exchange(outages_seen_, opens) != opens || was_down;
-    if (was_away || !store_refusal().empty()) results_first_.outage(now);
+    if (was_away) results_first_.outage(now);
+    if (!store_refusal().empty()) results_first_.refused(now);
   } else {
     // Only this process has results, and each try that fails is counted.
-    const double errors = metrics_.store_errors();
-    if (std::exchange(errors_waited_for_, errors) != errors) results_first_.refused(now);
+    const std::uint64_t refused = metrics_.results_refused();
+    if (std::exchange(refused_waited_for_, refused) != refused) results_first_.refused(now);
   }
-  return results_first_.waiting(now);
+  const bool answers = !sweep_failed_ && (!breaker_ || breaker_->closed());
+  if (answers && results_first_.must_rehearse()) {
+    const auto rehearsed = recovery::rehearse_sweep(background());
+    if (rehearsed) {
+      results_first_.rehearsed(std::chrono::steady_clock::now());
+    } else {
+      sweep_failed(rehearsed.error());
+    }
+  }
+  return results_first_.waiting(std::chrono::steady_clock::now());
+}
+
+void Service::sweep_failed(const std::string& reason) {
+  sweep_failed_ = true;
+  results_first_.sweep_failed(std::chrono::steady_clock::now());
+  metrics_.sweep_failed();
+  if (!breaker_ || breaker_->closed()) sweeper_trouble_.failed(reason);
 }
 
 // Also of other nodes' leases, where the store is shared.
@@ -269,10 +287,7 @@ bool Service::sweep() {
   if (must_wait_for_results(was_down)) return false;
   auto swept = recovery::sweep_once(background(), sweep_batch);
   if (!swept) {
-    sweep_failed_ = true;
-    results_first_.outage(std::chrono::steady_clock::now());
-    metrics_.sweep_failed();
-    if (!breaker_ || breaker_->closed()) sweeper_trouble_.failed(swept.error());
+    sweep_failed(swept.error());
     return false;
   }
   sweeper_trouble_.worked();

@@ -109,6 +109,7 @@ class Service {
   void stop_roles();
   bool sweep();
   bool must_wait_for_results(bool was_down);
+  void sweep_failed(const std::string& reason);
   void take_back_what_is_in_doubt();
   using SteadyTime = std::chrono::steady_clock::time_point;
   static bool wait_until(SteadyTime until, const std::function<bool()>& is_so);
@@ -137,7 +138,7 @@ class Service {
   RoleTrouble reaper_trouble_{log_, "reaper"};
   bool sweep_failed_ = false;  // the sweeper's own, as the next three
   std::uint64_t outages_seen_ = 0;
-  double errors_waited_for_ = 0;
+  std::uint64_t refused_waited_for_ = 0;
   recovery::ResultsFirst results_first_;
   http::ServerStats stats_;
   store::Store store_;

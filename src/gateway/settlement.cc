@@ -31,26 +31,26 @@ void report_stale(const Context& context, const RecordId& id, const Execute& hol
 }
 
 Settlement judge(const Context& context, const RecordId& id, const Execute& hold,
-                 const SettleOutcome& outcome) {
+                 DurationMs retention_ms, const SettleOutcome& outcome) {
   Settlement result;
   if (auto* settled = std::get_if<Settled>(&outcome)) {
     result.kind = Settlement::Kind::settled;
     result.expires_at = settled->expires_at;
     if (settled->expires_at > 0) {
-      context.live_keys.completed(id, settled->expires_at, settled->expires_at - wall_now_ms());
+      context.live_keys.completed(id, retention_ms, context.loop.now());
     }
   } else if (auto* stale = std::get_if<StaleFence>(&outcome)) {
     result.kind = Settlement::Kind::stale;
     report_stale(context, id, hold, *stale);
   } else {
     result.error = std::get<Unavailable>(outcome).reason;
-    context.metrics.store_error();
+    context.metrics.result_refused();
   }
   return result;
 }
 
 http::Task<void> settle_until_done(const Context& context, RecordId id, Execute hold,
-                                   Verdict verdict) {
+                                   Verdict verdict, DurationMs retention_ms) {
   Running running(context.running);
   HeldKeys::Hold held(context.held_keys, id);
   for (;;) {
@@ -60,7 +60,7 @@ http::Task<void> settle_until_done(const Context& context, RecordId id, Execute 
     CommitGate::Commit<Settle> commit = context.gate.commit<Settle>(deadline);
     fill(commit.operation(), id, hold.fence, verdict);
     SettleOutcome outcome = co_await commit;
-    Settlement result = judge(context, id, hold, outcome);
+    Settlement result = judge(context, id, hold, retention_ms, outcome);
     if (result.kind == Settlement::Kind::pending) continue;
     context.signals.notify(id);
     if (result.kind == Settlement::Kind::stale) co_return;
@@ -73,16 +73,17 @@ http::Task<void> settle_until_done(const Context& context, RecordId id, Execute 
 }  // namespace
 
 http::Task<Settlement> settle_within_patience(const Context& context, const RecordId& id,
-                                              const Execute& hold, const Verdict& verdict) {
+                                              const Execute& hold, const Verdict& verdict,
+                                              DurationMs retention_ms) {
   http::SteadyMs patience = context.loop.now() + context.config.timeouts.store_ms;
   for (;;) {
     CommitGate::Commit<Settle> commit = context.gate.commit<Settle>(patience);
     fill(commit.operation(), id, hold.fence, verdict);
     SettleOutcome outcome = co_await commit;
-    Settlement result = judge(context, id, hold, outcome);
+    Settlement result = judge(context, id, hold, retention_ms, outcome);
     if (result.kind != Settlement::Kind::pending) co_return result;
     if (context.loop.now() + retry_every_ms >= patience) {
-      spawn(settle_until_done(context, id, hold, verdict));
+      spawn(settle_until_done(context, id, hold, verdict, retention_ms));
       co_return result;
     }
     http::Sleep pause(context.loop, retry_every_ms);

@@ -20,8 +20,10 @@ struct Settlement {
   std::string error;
 };
 
-// Tries for as long as a client may be kept waiting (timeouts.store_ms).
+// Tries for as long as a client may be kept waiting (timeouts.store_ms). `retention_ms` is that of
+// the reservation.
 http::Task<Settlement> settle_within_patience(const Context& context, const RecordId& id,
-                                              const Execute& hold, const Verdict& verdict);
+                                              const Execute& hold, const Verdict& verdict,
+                                              DurationMs retention_ms);
 
 }  // namespace oncekey::gateway

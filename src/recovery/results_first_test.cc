@@ -35,10 +35,26 @@ TEST_F(ResultsFirstTest, RefusedResultsAreWaitedForAsLongAsTheyAreTried) {
 }
 
 TEST_F(ResultsFirstTest, ResultThatIsRefusedForGoodHoldsSweepingUpForHalfAMinuteOnly) {
-  for (int i = 0; i < 30; ++i) first_.refused(start_ + seconds(i));
-  EXPECT_FALSE(first_.waiting(start_ + seconds(30)));
-  first_.refused(start_ + seconds(31));
-  EXPECT_TRUE(first_.waiting(start_ + seconds(31)));
+  // As a sweeper asks: it hears of another refusal each time.
+  const auto is_waiting = [&](milliseconds at) {
+    first_.refused(start_ + at);
+    return first_.waiting(start_ + at);
+  };
+  milliseconds at{};
+  for (; at < seconds(30); at += milliseconds(500)) EXPECT_TRUE(is_waiting(at)) << at.count();
+  for (; at < seconds(90); at += milliseconds(500)) EXPECT_FALSE(is_waiting(at)) << at.count();
+  EXPECT_TRUE(is_waiting(at + ResultsFirst::quiet)) << "another one";
+}
+
+TEST_F(ResultsFirstTest, SweepThatFailedIsRehearsedBeforeThePauseBegins) {
+  EXPECT_FALSE(first_.must_rehearse());
+  first_.sweep_failed(start_);
+  EXPECT_TRUE(first_.must_rehearse());
+  EXPECT_TRUE(first_.waiting(start_ + seconds(600))) << "nobody knows whether it takes writes";
+  first_.rehearsed(start_ + seconds(600));
+  EXPECT_FALSE(first_.must_rehearse());
+  EXPECT_TRUE(first_.waiting(start_ + seconds(602) - milliseconds(1)));
+  EXPECT_FALSE(first_.waiting(start_ + seconds(602)));
 }
 
 TEST_F(ResultsFirstTest, OutageAfterLongRefusalIsWaitedForInFull) {

@@ -13,6 +13,12 @@ Result<std::vector<RecordId>, std::string> sweep_once(store::Committer& committe
   return std::get<std::vector<RecordId>>(std::move(outcome));
 }
 
+Result<std::monostate, std::string> rehearse_sweep(store::Committer& committer) {
+  const auto rehearsed = sweep_once(committer, 0);
+  if (!rehearsed) return rehearsed.error();
+  return std::monostate();
+}
+
 Result<std::chrono::steady_clock::duration, std::string> time_to_answer(
     store::Committer& committer) {
   const auto begun = std::chrono::steady_clock::now();

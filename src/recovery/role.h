@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "oncekey/record.h"
@@ -15,6 +16,9 @@ namespace oncekey::recovery {
 // Leases that ran out: in_progress becomes unknown. The error says why the store is unavailable.
 Result<std::vector<RecordId>, std::string> sweep_once(store::Committer& committer,
                                                       std::size_t limit);
+
+// Whether a sweep could change records, without changing any; or why it could not.
+Result<std::monostate, std::string> rehearse_sweep(store::Committer& committer);
 
 // How long the store takes to say that it has no record of an id that nobody uses; or why it does
 // not say so.

@@ -76,6 +76,7 @@ class PostgresEngine final : public Engine {
   void execute(Resolve& resolve, Deadline deadline);
   void execute(List& list, Deadline deadline);
   void execute(Sweep& sweep, Deadline deadline);
+  void rehearse(Sweep& sweep, Deadline deadline);
   void execute(Reap& reap, Deadline deadline);
   void execute(Evict& evict, Deadline deadline);
 

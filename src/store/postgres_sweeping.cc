@@ -38,6 +38,7 @@ void PostgresEngine::drop_finished_holds(Deadline deadline) {
 // until just now, and by one that stood still and then runs what it was sent before that, however
 // late: its own clock tells it.
 void PostgresEngine::execute(Sweep& sweep, Deadline deadline) {
+  if (sweep.limit == 0) return rehearse(sweep, deadline);
   const auto begun = std::chrono::steady_clock::now();
   auto clock = call("oncekey_clock", "SELECT oncekey.clock()", {}, deadline);
   if (!clock) {
@@ -68,6 +69,20 @@ void PostgresEngine::execute(Sweep& sweep, Deadline deadline) {
         {from_postgres_text(rows->bytes(row, 0)), from_postgres_text(rows->bytes(row, 1))});
   }
   sweep.outcome = std::move(swept);
+}
+
+// A hold on nothing, which the next sweep removes: written where sweeping writes, and as durably.
+void PostgresEngine::rehearse(Sweep& sweep, Deadline deadline) {
+  auto written = call("oncekey_rehearse",
+                      "INSERT INTO oncekey.holds (lease_until, scopes, keys)"
+                      " VALUES (oncekey.clock(), '{}', '{}')",
+                      {}, deadline);
+  if (!written) {
+    sweep.outcome = Unavailable{reason_of(written.error())};
+    return;
+  }
+  ++commits_;
+  sweep.outcome = std::vector<RecordId>();
 }
 
 void PostgresEngine::execute(Reap& reap, Deadline deadline) {

@@ -13,7 +13,8 @@ RedisKeys::RedisKeys() {
                       .running = prefix + "running",
                       .unknown = prefix + "unknown",
                       .failed = prefix + "failed",
-                      .due = prefix + "due"};
+                      .due = prefix + "due",
+                      .rehearsal = prefix + "rehearsal"};
   }
 }
 

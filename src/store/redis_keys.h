@@ -6,6 +6,7 @@
 //   oncekey:{17}:unknown    unknown, in order of id
 //   oncekey:{17}:failed     failed_retryable, in order of id
 //   oncekey:{17}:due        what the reaper has to come back for, by when
+//   oncekey:{17}:rehearsal  nothing: whether sweeping could write
 //
 // 17 is the record's partition. A partition is in one slot of a cluster, and there all that one
 // script touches is in one partition. A server alone may have the records of many partitions in one
@@ -33,6 +34,7 @@ struct RedisPartition {
   std::string unknown;
   std::string failed;
   std::string due;
+  std::string rehearsal;
 };
 
 class RedisKeys {

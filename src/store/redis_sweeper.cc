@@ -15,10 +15,12 @@ constexpr int rounds_max = 20;
 constexpr std::int64_t holds_max = 50;  // of a partition, in a round
 // By one script, which looks at none of their records.
 constexpr std::size_t dropped_max = 64;
+constexpr std::int64_t rehearsal_lasts_ms = 1'000;
 
 }  // namespace
 
 void RedisEngine::Sweeper::fill(Sweep& sweep) {
+  if (sweep.limit == 0) return rehearse(sweep);
   drop_finished_holds();
   for (int round = 0; round < rounds_max && swept_.size() < sweep.limit; ++round) {
     if (!find_holds()) break;
@@ -33,6 +35,29 @@ void RedisEngine::Sweeper::fill(Sweep& sweep) {
     sweep.outcome = Unavailable{"Redis: " + trouble_};
   } else {
     sweep.outcome = std::move(swept_);
+  }
+}
+
+// What one master of a cluster refuses must not keep leases of the others from being swept.
+void RedisEngine::Sweeper::rehearse(Sweep& sweep) {
+  std::vector<RedisCommand> commands;
+  for (const RedisPartition& partition : engine_.keys_) {
+    RedisCommand& command = commands.emplace_back();
+    command.slot = partition.slot;
+    command.word("SET");
+    command.word(partition.rehearsal);
+    command.word("1");
+    command.word("PX");
+    command.word(rehearsal_lasts_ms);
+    command.must_be_replicated = true;
+  }
+  engine_.run(commands, deadline_);
+  const auto good = std::count_if(commands.begin(), commands.end(),
+                                  [this](const RedisCommand& each) { return answered(each); });
+  if (good == 0) {
+    sweep.outcome = Unavailable{"Redis: " + trouble_};
+  } else {
+    sweep.outcome = std::vector<RecordId>();
   }
 }
 

@@ -15,6 +15,7 @@ class RedisEngine::Sweeper {
   Sweeper(RedisEngine& engine, RedisDeadline deadline) : engine_(engine), deadline_(deadline) {}
 
   void fill(Sweep& sweep);
+  void rehearse(Sweep& sweep);
 
  private:
   struct Left {  // still in progress

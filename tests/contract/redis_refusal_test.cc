@@ -1,4 +1,5 @@
 // Redis servers that refuse to write and can be read: what is known is still told.
+#include <array>
 #include <filesystem>
 
 #include "redis_trouble.h"
@@ -57,6 +58,20 @@ TEST_F(RedisRefusal, ForWantOfReplicasLeavesWhatIsKnownToBeTold) {
   expect_reads_go_on("NOREPLICAS");
   server_.command({"CONFIG", "SET", "min-replicas-to-write", "0"});
   EXPECT_OUTCOME(Settled, settle(*engine_, "running", running_, answered()));
+}
+
+TEST_F(RedisRefusal, FailsTheRehearsalOfASweep) {
+  Sweep rehearsal;
+  rehearsal.limit = 0;
+  const auto works = [&] { return is<std::vector<RecordId>>(apply_to(*engine_, rehearsal, 0)); };
+  EXPECT_TRUE(works());
+  for (const auto& [setting, bad, good] :
+       {std::array{"min-replicas-to-write", "1", "0"}, std::array{"maxmemory", "1", "0"}}) {
+    server_.command({"CONFIG", "SET", setting, bad});
+    EXPECT_FALSE(works()) << setting;
+    server_.command({"CONFIG", "SET", setting, good});
+    EXPECT_TRUE(works()) << setting;
+  }
 }
 
 TEST_F(RedisRefusal, ForASnapshotThatFailedLeavesWhatIsKnownToBeTold) {

@@ -205,6 +205,21 @@ TEST_P(Transitions, SweepStaysWithinItsLimit) {
   EXPECT_EQ(get("young")->state, State::in_progress);
 }
 
+TEST_P(Transitions, RehearsalOfASweepChangesNoRecord) {
+  const Execute first = execute("a");
+  wait(lease_ms);
+  Sweep rehearsal;
+  rehearsal.limit = 0;
+  EXPECT_TRUE(expect<std::vector<RecordId>>(apply(rehearsal)).empty());
+  settle("a", first.fence, answered());
+  execute("b");
+  wait(lease_ms);
+  EXPECT_TRUE(expect<std::vector<RecordId>>(apply(rehearsal)).empty());
+  EXPECT_EQ(expect<std::vector<RecordId>>(apply(Sweep{})), (std::vector<RecordId>{{"tenant", "b"}}))
+      << "what a rehearsal leaves behind holds a sweep up";
+  EXPECT_TRUE(expect<std::vector<RecordId>>(apply(Sweep{})).empty());
+}
+
 TEST_P(Transitions, HeartbeatKeepsTheLease) {
   const Execute first = execute("a");
   wait(lease_ms - 1);

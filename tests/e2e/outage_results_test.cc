@@ -80,6 +80,28 @@ TEST_P(ResultsOfAnOutage, AreRecordedBeforeAFrozenStoreSweeps) {
   expect_replays();
 }
 
+class ResultsOfARefusal : public ResultsOfAnOutage {};
+INSTANTIATE_TEST_SUITE_P(Stores, ResultsOfARefusal, ::testing::Values(StoreKind::redis),
+                         store_name);
+
+// It answers all the time, so that who has no requests hears of it from its own sweeps alone, and
+// that it takes writes again from none.
+TEST_P(ResultsOfARefusal, AreRecordedBeforeOtherNodesSweepTheirLeases) {
+  FragileStore store(GetParam());
+  Gateway idle = node(store.url(), short_patience);
+  const auto may_use = [&](const char* bytes) {
+    store.redis().command({"CONFIG", "SET", "maxmemory", bytes});
+  };
+  live_through(
+      store, [&] { may_use("1"); },
+      [&] {
+        EXPECT_NE(idle->log_line("/event", "role_failed"), "");
+        may_use("0");
+      });
+  expect_replays();
+  EXPECT_NE(idle->log_line("/event", "role_works_again"), "");
+}
+
 class ResultsBesideAWorker : public ResultsOfAnOutage {};
 INSTANTIATE_TEST_SUITE_P(Stores, ResultsBesideAWorker, ::testing::Values(StoreKind::postgres),
                          store_name);

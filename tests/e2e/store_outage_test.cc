@@ -220,6 +220,21 @@ TEST_P(StoreOutage, NewKeysKeepToTheirRateWhereARouteFailsOpen) {
   EXPECT_GT(refused, 0) << "as many were sent on as came";
 }
 
+TEST_P(StoreOutage, WhatIsRepeatedDoesNotUseUpTheRateOfWhatFailsOpen) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url(), std::string("replay_trust = \"0s\"\n") + short_patience +
+                                   "[limits]\nnew_keys_per_second = 1\nnew_keys_burst = 40\n"
+                                   "[[route]]\nmatch = \"POST,PATCH *\"\nfail_open = true\n");
+  const HttpResponse first = post("before-the-outage");
+  EXPECT_EQ(post("before-the-outage").header("Idempotency-Replayed"), "true");
+  store.freeze();
+  for (int i = 0; i < 35; ++i) EXPECT_EQ(post("before-the-outage").body, first.body);
+  for (int i = 0; i < 30; ++i) {
+    const HttpResponse sent = post("in-the-outage-" + std::to_string(1000 + i));
+    EXPECT_EQ(sent.header("Idempotency-Protected"), "false") << i << ": " << sent.body;
+  }
+}
+
 TEST_P(StoreOutage, DuplicateOfARunningRequestIsNeverSentOn) {
   FragileStore store(GetParam());
   serve_on(store,
@@ -324,6 +339,24 @@ TEST_P(RoleWithoutRights, BackgroundWorkThatKeepsFailingIsToldOfOnceAndWhenItWor
   EXPECT_GE(gateway_->metric("oncekey_role_failures_total{role=\"sweeper\"}"), 3);
   server.execute("ALTER FUNCTION oncekey.sweep_batch_aside RENAME TO sweep_batch");
   EXPECT_TRUE(eventually([&] { return gateway_->log_line("/event", "role_works_again") != ""; }));
+}
+
+class UncountedKeys : public SharedStoreFixture {};
+INSTANTIATE_TEST_SUITE_P(Stores, UncountedKeys, ::testing::Values(StoreKind::postgres), store_name);
+
+// No limit was reached, so none may be claimed.
+TEST_P(UncountedKeys, NewOneIsTurnedAwayAsLongAsTheStoreDoesNotTellHowManyThereAre) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url(), "[limits]\nlive_keys_max = 100\n");
+  // Counting and looking read this column, and reserving does not.
+  PostgresServer& server = store.postgres();
+  server.execute("ALTER TABLE oncekey.records RENAME COLUMN recovery_point TO of_another_version");
+  const HttpResponse refused = post(key_a);
+  EXPECT_EQ(code(refused), "store_unavailable") << refused.body;
+  EXPECT_EQ(arrivals(key_a), 0u);
+  server.execute("ALTER TABLE oncekey.records RENAME COLUMN of_another_version TO recovery_point");
+  EXPECT_TRUE(eventually([&] { return post(key_a).status == 201; }));
+  EXPECT_EQ(arrivals(key_a), 1u);
 }
 
 // Its owner may still record a result until then.
