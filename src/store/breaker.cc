@@ -51,9 +51,7 @@ void Breaker::failed(const Pass& pass, DurationMs took_ms, std::string_view reas
       return;  // it was open before, as far as anyone outside can tell
     }
     if (state_ != State::closed || pass.opens != opens_) return;
-    // An engine's clock and this one need not agree to the millisecond.
-    const bool hung = took_ms >= options_.timeout_ms * 9 / 10;
-    if (++failures_ < options_.failures_max && !hung) return;
+    if (++failures_ < options_.failures_max && !hung(took_ms)) return;
     const bool again = opens_ > 0 && now - closed_since_ < options_.recovered_after_ms;
     pause_ms_ = again ? std::min(2 * pause_ms_, options_.pause_max_ms) : options_.pause_min_ms;
     ++opens_;
@@ -61,6 +59,19 @@ void Breaker::failed(const Pass& pass, DurationMs took_ms, std::string_view reas
     change.pause_ms = pause_ms_;
   }
   if (on_change_) on_change_(change);
+}
+
+void Breaker::refused(const Pass& pass, DurationMs took_ms, std::string_view reason, SteadyMs now) {
+  if (hung(took_ms)) {
+    failed(pass, took_ms, reason, now);
+  } else {
+    answered(pass, now);
+  }
+}
+
+// An engine's clock and this one need not agree to the millisecond.
+bool Breaker::hung(DurationMs took_ms) const {
+  return took_ms >= options_.timeout_ms * 9 / 10;
 }
 
 void Breaker::open(std::string_view reason, SteadyMs now) {

@@ -29,7 +29,7 @@ struct BreakerOptions {
   DurationMs pause_min_ms = 250;
   DurationMs pause_max_ms = 1'000;
   // A store that fails again sooner than this after it came back was not really back: the pause
-  // goes on growing. (A full disk, for one, answers readers and fails writers.)
+  // goes on growing. (A server that starts, and dies of what it is asked, for one.)
   DurationMs recovered_after_ms = 5'000;
 };
 
@@ -65,11 +65,15 @@ class Breaker {
 
   void answered(const Pass& pass, SteadyMs now);
   void failed(const Pass& pass, DurationMs took_ms, std::string_view reason, SteadyMs now);
+  // It answered, and would do nothing of what it was asked. One that is full repeats answers still,
+  // so that is no failure, unless it took all of its time.
+  void refused(const Pass& pass, DurationMs took_ms, std::string_view reason, SteadyMs now);
 
   Snapshot snapshot() const;
   bool closed() const { return snapshot().state == State::closed; }
 
  private:
+  bool hung(DurationMs took_ms) const;
   void open(std::string_view reason, SteadyMs now);  // with the lock held
 
   const BreakerOptions options_;

@@ -61,6 +61,16 @@ TEST_F(BreakerTest, OneBatchThatTookTheWholeTimeOutIsEnough) {
   EXPECT_EQ(state(), State::open);
 }
 
+TEST_F(BreakerTest, RefusalIsAnAnswerUnlessItTookTheWholeTimeOut) {
+  for (int i = 0; i < 10; ++i) breaker_.refused(ask(), 1, "full", now_);
+  EXPECT_EQ(state(), State::closed);
+  breaker_.refused(ask(), 1'990, "canceled", now_);
+  EXPECT_EQ(state(), State::open);
+  now_ += 250;
+  breaker_.refused(ask(), 1, "full", now_);
+  EXPECT_EQ(state(), State::closed);
+}
+
 TEST_F(BreakerTest, WhileOpenEverythingIsRefusedAndToldWhenToTry) {
   open();
   const Breaker::Pass refused = ask();

@@ -240,10 +240,15 @@ void Committer::apply_through(Breaker& breaker, Engine& engine,
     const Unavailable* why = unavailable(*each);
     return why != nullptr && !why->store_serves;
   });
-  if (failed) {
-    breaker.failed(pass, ms_of(took), unavailable(*operations.front())->reason, steady_now());
+  if (!failed) return breaker.answered(pass, steady_now());
+  const bool refused = std::any_of(operations.begin(), operations.end(), [](const Operation* each) {
+    return unavailable(*each)->refused;
+  });
+  const std::string& reason = unavailable(*operations.front())->reason;
+  if (refused) {
+    breaker.refused(pass, ms_of(took), reason, steady_now());
   } else {
-    breaker.answered(pass, steady_now());
+    breaker.failed(pass, ms_of(took), reason, steady_now());
   }
 }
 

@@ -222,7 +222,11 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
     const Unavailable why = unavailable(made.error());
     for (Reserve* const reserve : reserves) reserve->outcome = why;
     if (why.in_use && reserves.size() == 1) held_.emplace(reserves.front()->id, why);
-    if (in_doubt) leave_in_doubt(open);
+    if (in_doubt) {
+      leave_in_doubt(open);
+    } else if (why.refused && Clock::now() < deadline) {
+      answer_from_records(open, deadline);  // a full server repeats what it has
+    }
     return;
   }
   if (made->rows() > 0) {
@@ -235,7 +239,15 @@ void PostgresEngine::reserve_all(std::vector<Reserve*> reserves, Deadline deadli
     found->second->outcome = Execute{found->first, 1, made->timestamp(row, 1)};
     open.erase(found);
   }
-  if (!open.empty()) answer_from_records(open, in_doubt, deadline);
+  if (!open.empty()) {
+    if (auto error = answer_from_records(open, deadline)) {
+      Unavailable why = unavailable(*error);
+      if (!in_doubt) why.in_use = true;  // each has met a record, whatever its state is
+      for (const auto& [fence, reserve] : open) reserve->outcome = why;
+      if (in_doubt) leave_in_doubt(open);
+      return;
+    }
+  }
   for (const auto& [fence, reserve] : open) {
     reserve->outcome = no_time_left;
     if (in_doubt || !is_hurried_ || Clock::now() < deadline) {
@@ -261,7 +273,8 @@ void PostgresEngine::remember(const PostgresResult& made) {
 }
 
 // Answers and removes what is decided by the record as it is.
-void PostgresEngine::answer_from_records(Reserving& open, bool in_doubt, Deadline deadline) {
+std::optional<PostgresError> PostgresEngine::answer_from_records(Reserving& open,
+                                                                 Deadline deadline) {
   using Element = PostgresParameters::Element;
   PostgresParameters::Array scopes, keys, fences;
   for (const auto& [fence, reserve] : open) {
@@ -275,14 +288,7 @@ void PostgresEngine::answer_from_records(Reserving& open, bool in_doubt, Deadlin
   parameters.array(fences, Element::int8);
   static const std::string sql(look_sql);
   auto rows = call("oncekey_look", sql, parameters, deadline);
-  if (!rows) {
-    Unavailable why = unavailable(rows.error());
-    if (!in_doubt) why.in_use = true;  // each has met a record, whatever its state is
-    for (const auto& [fence, reserve] : open) reserve->outcome = why;
-    if (in_doubt) leave_in_doubt(open);
-    open.clear();
-    return;
-  }
+  if (!rows) return rows.error();
   for (int row = 0; row < rows->rows(); ++row) {
     const auto found = open.find(static_cast<Fence>(rows->integer(row, 0)));
     const auto& [fence, reserve] = *found;
@@ -293,6 +299,7 @@ void PostgresEngine::answer_from_records(Reserving& open, bool in_doubt, Deadlin
     reserve->outcome = std::move(decision.outcome);
     open.erase(found);
   }
+  return std::nullopt;
 }
 
 void PostgresEngine::leave_in_doubt(const Reserving& open) {

@@ -60,9 +60,9 @@ class PostgresEngine final : public Engine {
   void settle_together(const std::vector<Operation*>& operations, Deadline deadline);
   void apply_alone(Operation& operation, Deadline deadline);
 
-  // What the batch's statement could not decide. `in_doubt`: an answer to it was lost, so that they
-  // may be held under their fences already.
-  void answer_from_records(Reserving& open, bool in_doubt, Deadline deadline);
+  // What the batch's statement could not decide. The error: nothing could be read. `in_doubt`: an
+  // answer to the statement was lost, so that they may be held under their fences already.
+  std::optional<PostgresError> answer_from_records(Reserving& open, Deadline deadline);
   bool is_held(Reserve& reserve) const;  // by somebody else: it is answered
   void reserve_alone(Reserve& reserve, Fence fence, bool in_doubt, Deadline deadline);
   void settle_again(Operation& operation, Deadline deadline);

@@ -32,8 +32,7 @@ bool is_name(const std::string& host) {
 std::string numeric(const SocketAddress& address) {
   char host[NI_MAXHOST];
   const auto* at = reinterpret_cast<const sockaddr*>(&address.address);
-  const int error =
-      ::getnameinfo(at, address.size, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+  const int error = ::getnameinfo(at, address.size, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
   return error == 0 ? host : "";
 }
 

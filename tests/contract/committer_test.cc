@@ -274,6 +274,32 @@ TEST_F(BehindABreaker, AnsweredOperationInABatchIsProofOfLife) {
   EXPECT_EQ(patient_.snapshot().state, Breaker::State::closed);
 }
 
+TEST_F(BehindABreaker, StoreThatOnlyRefusesIsAskedFurther) {
+  class FullEngine : public Engine {
+   public:
+    void apply(std::span<Operation* const> batch, TimestampMs) override {
+      for (Operation* const each : batch) {
+        if (auto* reserve = std::get_if<Reserve>(each)) {
+          reserve->outcome = Unavailable{.reason = "full", .refused = true};
+        } else {
+          std::get<Get>(*each).outcome = std::optional<Record>();
+        }
+      }
+    }
+    EngineInfo info() const override { return {}; }
+    EngineStats stats() const override { return {}; }
+  } engine;
+  Committer committer(engine, [] { return TimestampMs{1}; }, {.breaker = &patient_});
+  for (int i = 0; i < 10; ++i) {
+    Operation reserve = reserve_of("new");
+    committer.apply_now(reserve);
+    EXPECT_EQ(std::get<Unavailable>(std::get<Reserve>(reserve).outcome).reason, "full");
+  }
+  Operation look = Get{};
+  committer.apply_now(look);
+  EXPECT_FALSE(std::holds_alternative<Unavailable>(std::get<Get>(look).outcome));
+}
+
 TEST_F(BehindABreaker, SlowReapThatLeavesOthersNoTimeSaysNothingAboutRequests) {
   // The first batch is held until one with both is waiting.
   class SlowReapEngine : public Engine {

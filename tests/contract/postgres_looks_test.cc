@@ -59,6 +59,30 @@ TEST(PostgresLooks, LooksAndRepetitionsDoNotTearABatchApart) {
   }
 }
 
+TEST(PostgresLooks, ServerThatIsFullRepeatsWhatItHas) {
+  const std::string url = fresh_clocked_database();
+  auto opened = PostgresEngine::open({.url = url, .timeout_ms = 10'000});
+  ASSERT_TRUE(opened) << opened.error();
+  Engine& engine = **opened;
+  const Fence fence = std::get<Execute>(apply_to(engine, reserve_of("done"), 0)).fence;
+  apply_to(engine, settle_of("done", fence, answered()), 0);
+  apply_to(engine, reserve_of("running"), 0);
+  test::PostgresClient(url).execute(
+      "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+      " $$ BEGIN RAISE 'No space left on device' USING ERRCODE = '53100'; END $$;"
+      "CREATE TRIGGER refuses BEFORE INSERT ON oncekey.records"
+      " FOR EACH ROW EXECUTE FUNCTION public.refuse()");
+  Operation fresh(reserve_of("new")), done(reserve_of("done")), running(reserve_of("running"));
+  Operation* const batch[] = {&fresh, &done, &running};
+  engine.apply(batch, 0);
+  const auto& refused = std::get<Reserve>(fresh).outcome;
+  ASSERT_TRUE(std::holds_alternative<Unavailable>(refused));
+  EXPECT_TRUE(std::get<Unavailable>(refused).refused);
+  EXPECT_FALSE(std::get<Unavailable>(refused).in_use);
+  EXPECT_TRUE(std::holds_alternative<Replay>(std::get<Reserve>(done).outcome));
+  EXPECT_TRUE(std::holds_alternative<InFlight>(std::get<Reserve>(running).outcome));
+}
+
 // A route may send on without the store what nobody has used; of these keys it is known that
 // somebody has, although not what became of them.
 TEST(PostgresLooks, KeyThatHasARecordIsInUseAlsoWhereTheRecordCannotBeRead) {

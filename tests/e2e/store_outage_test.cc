@@ -410,6 +410,10 @@ TEST_P(FullRedis, IsNotReadyThoughItCanBeRead) {
     EXPECT_EQ(code(post("one-more-than-fits-" + std::to_string(i))), "store_unavailable");
     EXPECT_EQ(post(key_b).body, before.body) << "what is there can be repeated";
   }
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(code(post("many-at-a-stretch-" + std::to_string(i))), "store_unavailable");
+  }
+  EXPECT_EQ(post(key_b).body, before.body) << "also behind many that are refused";
   EXPECT_EQ(gateway_->metric("oncekey_store_breaker_opens_total"), 0);
   EXPECT_EQ(gateway_->metric("oncekey_store_refuses_writes"), 1);
   const HttpResponse ready = gateway_->admin("/readyz");
