@@ -5,6 +5,7 @@
 
 #include "boundary/decide.h"
 #include "boundary/execution.h"
+#include "store/answer_size.h"
 #include "store/postgres.h"
 #include "store/postgres_complete_sql.h"
 #include "store/postgres_rows.h"
@@ -24,14 +25,6 @@ const RecordId& id_of(const Operation& settle_or_heartbeat) {
 Fence fence_of(const Operation& settle_or_heartbeat) {
   const auto* settle = std::get_if<Settle>(&settle_or_heartbeat);
   return settle != nullptr ? settle->fence : std::get<Heartbeat>(settle_or_heartbeat).fence;
-}
-
-std::size_t answer_bytes(const Operation& settle_or_heartbeat) {
-  const auto* settle = std::get_if<Settle>(&settle_or_heartbeat);
-  if (settle == nullptr) return 0;
-  const auto* completed = std::get_if<SettleCompleted>(&settle->verdict);
-  const bool has_answer = completed != nullptr && completed->response != nullptr;
-  return has_answer ? completed->response->body.size() : 0;
 }
 
 // A row that somebody holds, or a value that the server does not take: the others need not suffer

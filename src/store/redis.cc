@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "boundary/execution.h"
+#include "store/answer_size.h"
 #include "store/record_codec.h"
 #include "store/redis_group.h"
 #include "store/redis_listing.h"
@@ -39,9 +41,20 @@ RedisRouterOptions router_options(DurationMs timeout_ms, bool must_keep_keys) {
           .wants_history = must_keep_keys};
 }
 
-bool is_about_one_key(const Operation& operation) {
-  return !std::holds_alternative<List>(operation) && !std::holds_alternative<Sweep>(operation) &&
-         !std::holds_alternative<Reap>(operation);
+// Sent and executed together.
+constexpr std::size_t piece_bytes_max = 4 << 20;
+
+// Null: it is about many.
+const RecordId* id_of(const Operation& operation) {
+  return std::visit(
+      [](const auto& of) -> const RecordId* {
+        if constexpr (requires { of.id; }) {
+          return &of.id;
+        } else {
+          return nullptr;
+        }
+      },
+      operation);
 }
 
 }  // namespace
@@ -88,9 +101,35 @@ void RedisEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
   std::size_t from = 0;
   while (from < batch.size()) {
     std::size_t to = from;
-    while (to < batch.size() && is_about_one_key(*batch[to])) ++to;
-    if (to > from) apply_to_keys(batch.subspan(from, to - from), deadline);
+    while (to < batch.size() && id_of(*batch[to]) != nullptr) ++to;
+    if (to > from) apply_in_pieces(batch.subspan(from, to - from), deadline);
     if (to < batch.size()) apply_to_many(*batch[to++], deadline);
+    from = to;
+  }
+}
+
+// What cannot be sent in time is sent again as a whole, for ever if it is too much for any time. So
+// large answers go a few at a time, behind what is small, unless there is more about their keys.
+void RedisEngine::apply_in_pieces(std::span<Operation* const> batch, RedisDeadline deadline) {
+  std::size_t bytes = 0;
+  for (const Operation* operation : batch) bytes += answer_bytes(*operation);
+  if (bytes <= piece_bytes_max) return apply_to_keys(batch, deadline);
+  std::vector<Operation*> in_order(batch.begin(), batch.end());
+  std::set<RecordId> ids;
+  for (Operation* operation : batch) ids.insert(*id_of(*operation));
+  if (ids.size() == batch.size()) {
+    std::stable_sort(in_order.begin(), in_order.end(), [](Operation* a, Operation* b) {
+      return answer_bytes(*a) < answer_bytes(*b);
+    });
+  }
+  const std::span<Operation* const> all(in_order);
+  for (std::size_t from = 0; from < all.size();) {
+    std::size_t to = from;
+    for (bytes = 0; to < all.size(); ++to) {
+      bytes += answer_bytes(*all[to]);
+      if (to > from && bytes > piece_bytes_max) break;
+    }
+    apply_to_keys(all.subspan(from, to - from), deadline);
     from = to;
   }
 }

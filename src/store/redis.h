@@ -50,6 +50,7 @@ class RedisEngine : public Engine {
 
   RedisEngine(RedisOptions options, RedisUrl url, EngineInfo info);
 
+  void apply_in_pieces(std::span<Operation* const> batch, RedisDeadline deadline);
   void apply_to_keys(std::span<Operation* const> batch, RedisDeadline deadline);
   void apply_to_many(Operation& operation, RedisDeadline deadline);
   void run_one_by_one(std::span<Request* const> requests, RedisDeadline deadline);

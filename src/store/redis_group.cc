@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t line_end = 2;
 // What a command has beside its records, their keys and their hold: names of indexes, numbers.
 constexpr std::size_t words_around_max = 256;
+// A script holds everybody up while it runs, and is done as a whole or not at all.
+constexpr std::size_t group_bytes_max = 1 << 20;
 
 // Where its time will be.
 void add_text_stamp(RedisCommand& command, DurationMs later) {
@@ -25,6 +27,7 @@ void add_text_stamp(RedisCommand& command, DurationMs later) {
 
 bool RedisEngine::Group::accepts(GroupKind kind, const Request& request) const {
   if (kind != kind_ || requests_.size() >= redis_group_max) return false;
+  if (arguments_.size() >= group_bytes_max) return false;
   // In a cluster the keys of one script are in one slot.
   if (engine_.router_.url().cluster && &request.partition() != &partition_) return false;
   return kind != GroupKind::complete || request.place()->retention_ms == retention_ms_;
