@@ -22,7 +22,8 @@ Result<std::monostate, std::string> rehearse_sweep(store::Committer& committer) 
 Result<std::chrono::steady_clock::duration, std::string> time_to_answer(
     store::Committer& committer) {
   const auto begun = std::chrono::steady_clock::now();
-  Operation look = Get{};
+  // Another one each time: in a cluster one server alone may be out of reach.
+  Operation look = Get{.id = {"", std::to_string(begun.time_since_epoch().count())}, .outcome = {}};
   committer.apply_now(look);
   const auto& outcome = std::get<Get>(look).outcome;
   if (const auto* down = std::get_if<Unavailable>(&outcome)) return down->reason;

@@ -59,6 +59,7 @@ void RedisRouter::run(std::span<RedisCommand> commands, RedisDeadline deadline) 
   for (auto& [address, node] : nodes_) node->was_down = node->failures > 0;
   was_down_ = is_down_;
   failures_in_run_ = 0;
+  map_is_fresh_ = false;
   milliseconds pause(options_.pause_min_ms);
   for (int rounds = 0; !round.commands.empty(); ++rounds) {
     if (url_.cluster && map_is_stale_) refresh_map(deadline);
@@ -83,6 +84,10 @@ void RedisRouter::play(Round& round, RedisDeadline deadline) {
     if (node == nullptr) {
       command->trouble = map_trouble();
       if (was_down_ && masters_.empty()) continue;
+      // Nobody has the slot, which other slots need not wait for.
+      command->slot_is_moving = map_is_fresh_ && !masters_.empty();
+      if (command->slot_is_moving) continue;
+      map_is_stale_ = true;
       round.again.push_back(command);
       round.needs_a_pause = true;
       continue;

@@ -56,7 +56,11 @@ class RedisRouter {
   Node* owner_of(const RedisCommand& command);
   void own_slot(int slot, const RedisAddress& address);
   bool refresh_map(RedisDeadline deadline);
-  bool read_map(Node& node, RedisDeadline deadline);
+  std::vector<Node*> nodes_to_ask();
+  // Null: it does not tell. Its own word on whether the cluster works is noted.
+  RedisReply ask_for_map(Node& node, RedisDeadline deadline);
+  void take_map(const Node& from, const RedisValue& ranges);
+  void forget_others();
   std::string map_trouble() const;
   void connect(std::span<Node* const> nodes, RedisDeadline deadline);
   void failed(Node& node, const std::string& trouble);
@@ -79,6 +83,7 @@ class RedisRouter {
   std::vector<RedisAddress> masters_;
   std::array<std::uint16_t, redis_slots> owners_;  // cluster: index into masters_
   bool map_is_stale_ = true;
+  bool map_is_fresh_ = false;  // read since run() began
   RedisDeadline map_read_at_{};
 };
 

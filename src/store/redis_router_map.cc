@@ -66,6 +66,32 @@ bool RedisRouter::refresh_map(RedisDeadline deadline) {
   const auto now = steady_clock::now();
   if (!masters_.empty() && now - map_read_at_ < map_pause) return false;
   map_read_at_ = now;
+  // What is known of the owners may be right still, and needs time, too.
+  deadline = now + (deadline - now) / 2;
+  Node* cut_off = nullptr;
+  RedisReply its_map;
+  for (Node* node : nodes_to_ask()) {
+    if (steady_clock::now() >= deadline) break;
+    RedisReply map = ask_for_map(*node, deadline);
+    if (!map) continue;
+    if (node->cut_off_at == RedisDeadline{}) {
+      take_map(*node, map.value());
+      return true;
+    }
+    if (cut_off == nullptr) {
+      cut_off = node;
+      its_map = std::move(map);
+    }
+  }
+  if (cut_off != nullptr) {
+    take_map(*cut_off, its_map.value());
+    return true;
+  }
+  is_down_ = true;
+  return false;
+}
+
+std::vector<RedisRouter::Node*> RedisRouter::nodes_to_ask() {
   std::vector<Node*> nodes;
   for (auto& [address, node] : nodes_) nodes.push_back(node.get());
   for (const RedisAddress& address : url_.addresses) {
@@ -73,17 +99,13 @@ bool RedisRouter::refresh_map(RedisDeadline deadline) {
     if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
   }
   // Those that answered last first. One that is cut off answers too, and does not know what has
-  // changed.
+  // changed. Of the others in turn: each that is silent takes its time.
   std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) {
     if (a->cut_off_at != b->cut_off_at) return a->cut_off_at < b->cut_off_at;
-    return a->is_ready() > b->is_ready();
+    if (a->is_ready() != b->is_ready()) return a->is_ready();
+    return a->asked_at < b->asked_at;
   });
-  for (Node* node : nodes) {
-    if (steady_clock::now() >= deadline) return false;
-    if (read_map(*node, deadline)) return true;
-  }
-  is_down_ = true;
-  return false;
+  return nodes;
 }
 
 std::string RedisRouter::map_trouble() const {
@@ -95,29 +117,38 @@ std::string RedisRouter::map_trouble() const {
   return all;
 }
 
-bool RedisRouter::read_map(Node& node, RedisDeadline deadline) {
+RedisReply RedisRouter::ask_for_map(Node& node, RedisDeadline deadline) {
+  node.asked_at = steady_clock::now();
   deadline = std::min(deadline, steady_clock::now() + milliseconds(options_.connect_ms));
   Node* const nodes[] = {&node};
   connect(nodes, deadline);
   if (!node.is_ready()) {
     if (node.connection) failed(node, node.connection->trouble());
-    return false;
+    return {};
   }
+  append_command(node.connection->outgoing(), {"CLUSTER", "INFO"});
   append_command(node.connection->outgoing(), {"CLUSTER", "SLOTS"});
-  node.connection->expect(1);
+  node.connection->expect(2);
   RedisConnection* const connections[] = {node.connection.get()};
   drive(connections, deadline);
   if (!node.connection->is_settled()) node.connection->give_up("no answer in time");
   if (node.connection->is_broken()) {
     failed(node, node.connection->trouble());
-    return false;
+    return {};
   }
-  const std::vector<RedisReply> replies = node.connection->take_replies();
-  const RedisValue ranges = replies[0].value();
+  std::vector<RedisReply> replies = node.connection->take_replies();
+  const std::string_view info = replies[0].value().text();
+  const bool works = info.find("cluster_state:fail") == info.npos;
+  node.cut_off_at = works ? RedisDeadline{} : node.asked_at;
+  const RedisValue ranges = replies[1].value();
   if (!ranges.is_array() || ranges.size() == 0) {
     node.last_trouble = ranges.is_error() ? std::string(ranges.text()) : "it serves no slots";
-    return false;
+    return {};
   }
+  return std::move(replies[1]);
+}
+
+void RedisRouter::take_map(const Node& from, const RedisValue& ranges) {
   masters_.clear();
   owners_.fill(nobody);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -125,14 +156,25 @@ bool RedisRouter::read_map(Node& node, RedisDeadline deadline) {
     const RedisValue master = range[2];
     RedisAddress address{std::string(master[0].text()),
                          static_cast<std::uint16_t>(master[1].integer())};
-    if (address.host.empty() || address.host == "?") address.host = node.address.host;
+    if (address.host.empty() || address.host == "?") address.host = from.address.host;
     const std::int64_t last = std::min<std::int64_t>(range[1].integer(), redis_slots - 1);
     for (std::int64_t slot = std::max<std::int64_t>(0, range[0].integer()); slot <= last; ++slot) {
       own_slot(static_cast<int>(slot), address);
     }
   }
   map_is_stale_ = false;
-  return true;
+  map_is_fresh_ = true;
+  forget_others();
+}
+
+// Addresses that servers had once would be asked for ever, and each that is silent takes its time.
+void RedisRouter::forget_others() {
+  std::erase_if(nodes_, [this](const auto& entry) {
+    const auto is_in = [&](const std::vector<RedisAddress>& list) {
+      return std::find(list.begin(), list.end(), entry.first) != list.end();
+    };
+    return !is_in(masters_) && !is_in(url_.addresses);
+  });
 }
 
 void RedisRouter::connect(std::span<Node* const> nodes, RedisDeadline deadline) {

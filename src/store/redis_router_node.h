@@ -24,6 +24,7 @@ struct RedisRouter::Node {
   int failures = 0;                 // in a row
   bool was_down = false;            // before this batch
   RedisDeadline next_attempt{};
+  RedisDeadline asked_at{};    // for the map
   RedisDeadline cut_off_at{};  // when it said that its cluster is down, and it has not served since
   std::string last_trouble;
 

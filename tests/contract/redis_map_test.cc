@@ -1,5 +1,7 @@
 // Nodes of a cluster that do not agree on who holds which slot.
 #include "redis_trouble.h"
+#include "store/record_codec.h"
+#include "store/redis_keys.h"
 
 namespace oncekey::store {
 namespace {
@@ -52,6 +54,38 @@ TEST_F(RedisMap, ANodeThatSaysTheClusterIsDownIsNotAskedFirstWhoHoldsWhat) {
   serve(second_);
   cut_off(first_);
   EXPECT_OUTCOME(Replay, reserve(*engine, "a"));
+}
+
+// As while a lost part of a cluster is being repaired.
+TEST(RedisUnownedSlot, IsServedOnceItHasAnOwnerAndHoldsUpNoOtherMeanwhile) {
+  RedisServer node(
+      {.cluster = true, .databases = 1, .settings = {"cluster-require-full-coverage no"}});
+  node.command({"CLUSTER", "ADDSLOTSRANGE", "0", "8000"});
+  const std::string url = "redis+cluster://127.0.0.1:" + std::to_string(node.port());
+  ASSERT_TRUE(eventually([&] {
+    return node.command({"CLUSTER", "INFO"}).find("cluster_state:ok") != std::string::npos;
+  }));
+  const auto engine = engine_on(url);
+  ASSERT_NE(engine, nullptr);
+  const RedisKeys keys;
+  const auto key_where = [&](bool owned) {
+    for (int i = 0;; ++i) {
+      const std::string key = "key-" + std::to_string(i);
+      std::string id;
+      append_id(id, {"tenant", key});
+      if ((keys.of(id).slot <= 8000) == owned) return key;
+    }
+  };
+  const std::string served = key_where(true), unowned = key_where(false);
+  Operation with(reserve_of(served)), without(reserve_of(unowned));
+  Operation* const batch[] = {&without, &with};
+  engine->apply(batch, 0);
+  EXPECT_OUTCOME(Execute, std::get<Reserve>(with).outcome);
+  const auto* why = std::get_if<Unavailable>(&std::get<Reserve>(without).outcome);
+  ASSERT_NE(why, nullptr);
+  EXPECT_TRUE(why->store_serves) << why->reason;
+  node.command({"CLUSTER", "ADDSLOTSRANGE", "8001", "16383"});
+  EXPECT_TRUE(eventually([&] { return is<Execute>(reserve(*engine, unowned)); }));
 }
 
 }  // namespace
