@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "store/postgres_schema.h"
@@ -214,17 +215,17 @@ std::optional<PostgresError> PostgresSession::withdraw(PostgresConnection& conne
   parameters.array(scopes, Element::text);
   parameters.array(keys, Element::text);
   parameters.array(fences, Element::int8);
-  // Not for longer than a moment: everybody else waits for this connection.
-  auto done = connection.call("oncekey_withdraw",
-                              "SELECT oncekey.withdraw_batch($1, $2, $3)"
-                              " FROM set_config('lock_timeout', '10', true)",
+  auto held = connection.call("oncekey_withdraw",
+                              "SELECT fence FROM oncekey.withdraw_free_batch($1, $2, $3)",
                               parameters, deadline);
-  if (!done && waited_for_a_lock(done.error())) {
-    withdraw_at_ = Clock::now() + withdraw_again;
-    return std::nullopt;
+  withdraw_at_ = Clock::now() + withdraw_again;
+  if (!held && waited_for_a_lock(held.error())) return std::nullopt;  // for the table
+  if (!held) return held.error();
+  std::set<Fence> still;
+  for (int row = 0; row < held->rows(); ++row) {
+    still.insert(static_cast<Fence>(held->integer(row, 0)));
   }
-  if (!done) return done.error();
-  in_doubt_.clear();
+  std::erase_if(in_doubt_, [&](const InDoubt& one) { return !still.contains(one.fence); });
   return std::nullopt;
 }
 

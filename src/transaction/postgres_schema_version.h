@@ -4,6 +4,6 @@
 
 namespace oncekey::transaction {
 
-inline constexpr int postgres_schema_version = 12;
+inline constexpr int postgres_schema_version = 13;
 
 }  // namespace oncekey::transaction
