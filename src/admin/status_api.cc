@@ -33,6 +33,14 @@ void write_store(JsonWriter& json, const gateway::StoreStatus& store) {
     json.member("breaker_opens", store.breaker->opens);
     if (!store.breaker->reason.empty()) json.member("down", store.breaker->reason);
   }
+  if (store.cache) {
+    json.key("cache");
+    json.begin_object();
+    json.member("works", store.cache->trouble.empty());
+    if (!store.cache->trouble.empty()) json.member("trouble", store.cache->trouble);
+    json.member("refused_entries", store.cache->refused);
+    json.end_object();
+  }
   json.end_object();
 }
 

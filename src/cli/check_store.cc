@@ -37,6 +37,22 @@ StoreFinding finding_of(const std::string& url, const Facts& facts) {
   return finding;
 }
 
+// A gateway starts and serves without its cache, so nothing about one is an error.
+Facts as_cache(Facts facts) {
+  constexpr const char* in_its_place =
+      "A gateway starts and serves without its cache: PostgreSQL answers, which takes longer.";
+  if (!facts) {
+    return std::vector<Fact>{
+        {Fact::Grade::warning, "connection", "none: " + facts.error(), in_its_place}};
+  }
+  for (Fact& fact : *facts) {
+    if (fact.grade != Fact::Grade::error) continue;
+    fact.grade = Fact::Grade::warning;
+    fact.meaning += std::string(" ") + in_its_place;
+  }
+  return facts;
+}
+
 std::string padded(std::string_view text, std::size_t width) {
   std::string out(text);
   out.resize(std::max(width, out.size()), ' ');
@@ -63,7 +79,9 @@ std::vector<StoreFinding> look_at_store(const store::StoreUrl& url) {
     options.timeout_ms = std::chrono::milliseconds(patience).count();
     const bool in_front = url.kind == store::StoreUrl::Kind::tiered;
     const auto use = in_front ? store::RedisUse::cache : store::RedisUse::records;
-    findings.push_back(finding_of(url.redis, store::redis_facts(options, use)));
+    Facts facts = store::redis_facts(options, use);
+    if (in_front) facts = as_cache(std::move(facts));
+    findings.push_back(finding_of(url.redis, facts));
   }
   if (url.shared_file) {
     findings.push_back(finding_of("sqlite:" + url.path, store::sqlite_facts(url.path)));

@@ -22,6 +22,15 @@ void add_process(Sheet& sheet, JsonElement status, const std::string& place) {
   if (field(status, "draining") == "true") sheet.add("draining", "yes: it is ending", Tone::bad);
 }
 
+void add_cache(Sheet& sheet, JsonElement cache) {
+  const bool works = field(cache, "works") == "true";
+  std::string text = works ? "works" : "does not work: " + field(cache, "trouble");
+  const std::string refused = field(cache, "refused_entries");
+  if (refused != "0")
+    text += "; " + refused + " of its entries refused: not what a gateway put there";
+  sheet.add("cache", text, works && refused == "0" ? Tone::plain : Tone::doubtful);
+}
+
 void add_store(Sheet& sheet, JsonElement store) {
   sheet.add("store", field(store, "name") + truth(store, "shared", ", shared", ", embedded"));
   const std::string risk = truth(store, "at_risk", "at risk: ", "");
@@ -35,6 +44,8 @@ void add_store(Sheet& sheet, JsonElement store) {
               good ? Tone::plain : Tone::bad);
   }
   sheet.add("store down", field(store, "down"), Tone::bad);
+  JsonElement cache;
+  if (store["cache"].get(cache) == simdjson::SUCCESS) add_cache(sheet, cache);
 }
 
 constexpr const char* not_known = "not known";

@@ -254,6 +254,14 @@ std::string Metrics::text(const StoreFigures& store, const http::ServerStats& se
         engine.cache_hits);
   total("oncekey_store_cache_failures_total", "Batches that this cache did not answer",
         engine.cache_failures);
+  if (store.cache) {
+    gauge("oncekey_store_cache_down",
+          "1: this cache does not answer, or keeps nothing; the store answers in its place",
+          store.cache->trouble.empty() ? 0 : 1);
+    total("oncekey_store_cache_refused_total",
+          "Entries of this cache that no gateway of this deployment has put there as they are",
+          store.cache->refused);
+  }
   total("oncekey_store_refused_total",
         "Operations refused without asking the store: it was down, or too many waited",
         committer.refused);

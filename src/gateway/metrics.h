@@ -14,6 +14,7 @@
 #include "oncekey/store.h"
 #include "recovery/reconciler.h"
 #include "store/breaker.h"
+#include "store/cache_watch.h"
 #include "store/committer.h"
 
 namespace prometheus {
@@ -44,7 +45,8 @@ struct StoreFigures {
   EngineStats engine;
   std::optional<store::Breaker::Snapshot> breaker;  // none: an embedded store
   bool refuses_writes = false;
-  std::optional<std::uint64_t> operator_queue;  // none: nothing is reconciled here
+  std::optional<store::CacheWatch::Snapshot> cache;  // none: there is no cache before it
+  std::optional<std::uint64_t> operator_queue;       // none: nothing is reconciled here
 };
 
 class Metrics {

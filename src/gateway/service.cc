@@ -88,6 +88,11 @@ Service::Service(const Config& config, std::string secret, store::Store store, L
       cache_(config.replay_cache_bytes, config.replay_trust_ms),
       store_(std::move(store)) {
   auto first = std::make_unique<Generation>(config, parts(), nullptr);
+  if (store_.cache) {
+    store_.cache->report_to(
+        {[this](std::string_view trouble) { report_cache(trouble); },
+         [this](const RecordId& id, std::uint64_t refused) { report_refused_entry(id, refused); }});
+  }
   store::CommitterOptions options;
   if (engine_info().shared) {
     store::BreakerOptions limits;
@@ -451,6 +456,7 @@ std::string Service::metrics_text() {
   figures.engine.statements = sum.statements;
   if (breaker_) figures.breaker = breaker_->snapshot();
   figures.refuses_writes = !store_refusal().empty();
+  if (store_.cache) figures.cache = store_.cache->snapshot();
   {
     std::lock_guard lock(roles_mutex_);
     if (reconciler_) figures.operator_queue = reconciler_->operator_queue();

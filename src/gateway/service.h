@@ -44,9 +44,10 @@ DurationMs batch_timeout_ms(const Config& config);
 // How the store is, for operators.
 struct StoreStatus {
   EngineInfo engine;
-  std::optional<EngineStats> records;               // none: they could not be counted
-  std::optional<store::Breaker::Snapshot> breaker;  // none: an embedded store
-  std::optional<std::uint64_t> operator_queue;      // none: nothing is reconciled here
+  std::optional<EngineStats> records;                // none: they could not be counted
+  std::optional<store::Breaker::Snapshot> breaker;   // none: an embedded store
+  std::optional<store::CacheWatch::Snapshot> cache;  // none: there is no cache before it
+  std::optional<std::uint64_t> operator_queue;       // none: nothing is reconciled here
 };
 
 class Service {
@@ -101,6 +102,8 @@ class Service {
   ServiceParts parts();
   void report_breaker(const store::Breaker::Change& change);
   void report_writes(std::string_view reason);
+  void report_cache(std::string_view trouble);
+  void report_refused_entry(const RecordId& id, std::uint64_t refused);
   void report_orphans();
   void start_roles();
   void start_reconciler();

@@ -73,12 +73,13 @@ Result<Store, std::string> open_tiered(const StoreUrl& url, const OpenOptions& o
   std::vector<std::unique_ptr<Engine>*> engines{&store->background};
   for (std::unique_ptr<Engine>& lane : store->lanes) engines.push_back(&lane);
   const auto memory = std::make_shared<TieredMemory>();
+  store->cache = std::make_shared<CacheWatch>();
   for (std::unique_ptr<Engine>* const engine : engines) {
     auto cache = RedisCache::open(url.redis);
     if (!cache) return cache.error();
     const bool only_forgets = engine == &store->background;
     *engine = std::make_unique<TieredEngine>(
-        TieredParts{std::move(*engine), std::move(*cache), memory, options.secret,
+        TieredParts{std::move(*engine), std::move(*cache), memory, store->cache, options.secret,
                     options.replay_trust_ms, steady_ms, only_forgets});
   }
   return store;

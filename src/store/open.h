@@ -9,6 +9,7 @@
 
 #include "oncekey/result.h"
 #include "oncekey/store.h"
+#include "store/cache_watch.h"
 #include "store/sealed_engine.h"
 #include "store/store_url.h"
 
@@ -28,6 +29,7 @@ struct Store {
   std::vector<std::unique_ptr<Engine>> lanes;
   std::unique_ptr<Engine> background;    // sweeping, reaping, operators; null: use the lanes
   std::shared_ptr<SealKeyring> keyring;  // of encryption at rest; null: nothing is encrypted
+  std::shared_ptr<CacheWatch> cache;     // null: there is no cache before it
 };
 
 // The error is a sentence for operators, and never holds a password.

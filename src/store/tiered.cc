@@ -47,6 +47,7 @@ EngineStats TieredEngine::stats() const {
 }
 
 void TieredEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
+  look_at_cache();
   remove_unwanted();
   // What is evicted in this batch must not be answered from the cache after it.
   const bool evicts = std::any_of(batch.begin(), batch.end(), [](const Operation* operation) {
@@ -58,8 +59,19 @@ void TieredEngine::apply(std::span<Operation* const> batch, TimestampMs now) {
   parts_.decider->apply(rest, now);
   learn_from(rest);
   remove_unwanted();
-  if (!entries_.empty() && !parts_.only_forgets) parts_.cache->put(entries_);
+  if (!entries_.empty() && !parts_.only_forgets) {
+    parts_.cache->put(entries_);
+    if (!parts_.cache->trouble().empty()) ++parts_.memory->failures;
+  }
   entries_.clear();
+}
+
+// All that it is there for: a full one, or a replica, can be read and keeps nothing.
+void TieredEngine::look_at_cache() {
+  if (!parts_.only_forgets || !parts_.watch->look_is_due(parts_.local_clock())) return;
+  const RedisCache::Entry entry{"look", "oncekey", 10 * CacheWatch::look_every_ms};
+  if (parts_.cache->put(std::span(&entry, 1)) == 1) parts_.cache->get(std::span(&entry.key, 1));
+  parts_.watch->looked(parts_.cache->trouble());
 }
 
 // Fills what it can, and returns the rest in order.
@@ -94,6 +106,7 @@ std::vector<Operation*> TieredEngine::answer_from_cache(std::span<Operation* con
 bool TieredEngine::replay(Reserve& reserve, std::string_view entry, TimestampMs store_now,
                           Trust trust) {
   std::optional<ReplaySeal::Opened> opened = seal_.open(reserve.id, entry);
+  if (!opened) parts_.watch->refused(reserve.id, parts_.local_clock());
   if (!opened || opened->record.state != State::completed) return false;
   if (trust == Trust::recent && store_now - opened->looked_at >= parts_.trust_ms) return false;
   Record& record = opened->record;

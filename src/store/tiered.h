@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "oncekey/store.h"
+#include "store/cache_watch.h"
 #include "store/redis_cache.h"
 #include "store/replay_seal.h"
 
@@ -57,11 +58,13 @@ struct TieredParts {
   std::unique_ptr<Engine> decider;
   std::unique_ptr<RedisCache> cache;
   std::shared_ptr<TieredMemory> memory;
+  std::shared_ptr<CacheWatch> watch;
   std::string secret;
   DurationMs trust_ms;  // how long an entry is served without asking the deciding engine again
   std::function<TimestampMs()> local_clock;  // only its differences count
   // For background work and operators, who want to know what the deciding engine says: nothing is
-  // answered from the cache or put into it.
+  // answered from the cache or put into it. This work is done all the time, so it also looks
+  // whether the cache does its own.
   bool only_forgets = false;
 };
 
@@ -71,6 +74,7 @@ class TieredEngine final : public Engine {
 
   void apply(std::span<Operation* const> batch, TimestampMs now) override;
   std::vector<Operation*> apply_without_store(std::span<Operation* const> batch) override {
+    look_at_cache();
     if (parts_.only_forgets) return {batch.begin(), batch.end()};
     return answer_from_cache(batch, Trust::any_age);
   }
@@ -85,6 +89,7 @@ class TieredEngine final : public Engine {
   // Evicted ids whose entries could not be removed yet; more are forgotten, and age.
   static constexpr std::size_t unwanted_max = 10'000;
 
+  void look_at_cache();
   enum class Trust { recent, any_age };
   std::vector<Operation*> answer_from_cache(std::span<Operation* const> batch, Trust trust);
   bool replay(Reserve& reserve, std::string_view entry, TimestampMs store_now, Trust trust);

@@ -19,12 +19,15 @@ inline constexpr DurationMs tiered_trust_ms = 60'000;
 
 inline std::unique_ptr<Engine> put_redis_before(std::unique_ptr<Engine> decider,
                                                 const std::string& redis_url,
-                                                std::function<TimestampMs()> clock) {
+                                                std::function<TimestampMs()> clock,
+                                                std::shared_ptr<CacheWatch> watch = {},
+                                                bool only_forgets = false) {
+  if (!watch) watch = std::make_shared<CacheWatch>();
   auto cache = RedisCache::open(redis_url, {.deadline_ms = 2'000});
   if (!cache) throw std::runtime_error(cache.error());
-  return std::make_unique<TieredEngine>(TieredParts{std::move(decider), std::move(*cache),
-                                                    std::make_shared<TieredMemory>(), tiered_secret,
-                                                    tiered_trust_ms, std::move(clock)});
+  return std::make_unique<TieredEngine>(TieredParts{
+      std::move(decider), std::move(*cache), std::make_shared<TieredMemory>(), std::move(watch),
+      tiered_secret, tiered_trust_ms, std::move(clock), only_forgets});
 }
 
 // As with PostgreSQL alone, the folder stands for the databases.

@@ -13,8 +13,8 @@ class Tiered : public ::testing::Test {
   Tiered() { open(); }
 
   void open() {
-    engine_ = put_redis_before(open_clocked_postgres(folder_.path()), redis_.url(),
-                               [this] { return now_; });
+    engine_ = put_redis_before(
+        open_clocked_postgres(folder_.path()), redis_.url(), [this] { return now_; }, watch_);
   }
   template <class Op>
   auto apply(Op op) {
@@ -45,6 +45,7 @@ class Tiered : public ::testing::Test {
   Folder folder_;
   TimestampMs now_ = 1'700'000'000'000;
   test::RedisServer redis_;
+  std::shared_ptr<CacheWatch> watch_ = std::make_shared<CacheWatch>();
   std::unique_ptr<Engine> engine_;
 };
 
@@ -111,8 +112,10 @@ TEST_F(Tiered, PoisonedEntriesChangeNoAnswer) {
   const std::size_t at = forged.find("answer");
   ASSERT_NE(at, std::string::npos);
   forged.replace(at, 6, "ANSWER");
+  EXPECT_EQ(watch_->snapshot().refused, 4u);
   redis_.command({"SET", names[0], forged});
   check("forged");
+  EXPECT_EQ(watch_->snapshot().refused, 5u);
   redis_.command({"DEL", names[0]});
   redis_.command({"RPUSH", names[0], "not", "a", "string"});
   check("another type");
@@ -185,6 +188,37 @@ TEST_F(Tiered, EntryThatOutlivesItsRetentionIsNotServed) {
   EXPECT_EQ(body("a"), "first");
   now_ += 1;
   EXPECT_TRUE(std::holds_alternative<Execute>(apply(reserve_of("a", 2))));
+}
+
+TEST_F(Tiered, BackgroundWorkNoticesARedisThatIsAwayOrKeepsNothing) {
+  auto background = put_redis_before(
+      open_clocked_postgres(folder_.path()), redis_.url(), [this] { return now_; }, watch_, true);
+  auto trouble_after_looks = [&] {
+    for (int i = 0; i < CacheWatch::failures_max; ++i) {
+      now_ += CacheWatch::look_every_ms;
+      apply_to(*background, Sweep{}, now_);
+    }
+    return watch_->snapshot().trouble;
+  };
+  auto is_well_again = [&] {
+    return test::eventually([&] { return trouble_after_looks().empty(); });
+  };
+  EXPECT_EQ(trouble_after_looks(), "");
+  redis_.command({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+  redis_.command({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_NE(trouble_after_looks().find("OOM"), std::string::npos) << trouble_after_looks();
+  redis_.command({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_TRUE(is_well_again());
+  redis_.kill_hard();
+  EXPECT_NE(trouble_after_looks(), "");
+  Operation sweep(Sweep{});
+  Operation* const batch[] = {&sweep};
+  redis_.start();
+  EXPECT_TRUE(test::eventually([&] {
+    now_ += CacheWatch::look_every_ms;
+    EXPECT_EQ(background->apply_without_store(batch).size(), 1u);  // also while PostgreSQL is away
+    return watch_->snapshot().trouble.empty();
+  }));
 }
 
 TEST_F(Tiered, DeadAndFrozenRedisCostSpeedOnly) {

@@ -32,7 +32,7 @@ std::string metrics_of_a_gateway() {
   GatewayProcess gateway({.upstream = upstream.url(),
                           .toml = "[[route]]\nmatch = \"POST /orders\"\n"
                                   "probe = { get = \"/orders?key={key}\", absent = 404 }\n",
-                          .store = store});
+                          .store = store + "+" + shared_redis().fresh_database()});
   HttpRequest order{.target = "/orders", .body = "{}"};
   order.with("Idempotency-Key", "monitoring-test-key-1");
   EXPECT_EQ(gateway.send(order).status, 201);

@@ -219,5 +219,15 @@ TEST_F(StoreCommandTest, CheckLooksAtBothServersOfATieredStore) {
   EXPECT_FALSE(ran.says("run again")) << "PostgreSQL has the records: " << ran.output;
 }
 
+TEST_F(StoreCommandTest, CheckWarnsOfACacheThatIsAwayAsServeStartsWithoutIt) {
+  run({"migrate", "--store", url_});
+  const Ran ran = run({"check", "--store", url_ + "+redis://127.0.0.1:1"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_TRUE(ran.says("warning  connection: none: ")) << ran.output;
+  EXPECT_TRUE(ran.says("A gateway starts and serves without its cache")) << ran.output;
+  const Ran alone = run({"check", "--store", "redis://127.0.0.1:1"});
+  EXPECT_EQ(alone.exit_code, 1) << alone.output;
+}
+
 }  // namespace
 }  // namespace oncekey::test
