@@ -33,6 +33,7 @@ void write_store(JsonWriter& json, const gateway::StoreStatus& store) {
     json.member("breaker_opens", store.breaker->opens);
     if (!store.breaker->reason.empty()) json.member("down", store.breaker->reason);
   }
+  if (!store.refusal.empty()) json.member("refuses_writes", store.refusal);
   if (store.cache) {
     json.key("cache");
     json.begin_object();

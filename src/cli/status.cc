@@ -44,6 +44,7 @@ void add_store(Sheet& sheet, JsonElement store) {
               good ? Tone::plain : Tone::bad);
   }
   sheet.add("store down", field(store, "down"), Tone::bad);
+  sheet.add("takes no writes", field(store, "refuses_writes"), Tone::bad);
   JsonElement cache;
   if (store["cache"].get(cache) == simdjson::SUCCESS) add_cache(sheet, cache);
 }

@@ -44,8 +44,9 @@ DurationMs batch_timeout_ms(const Config& config);
 // How the store is, for operators.
 struct StoreStatus {
   EngineInfo engine;
-  std::optional<EngineStats> records;                // none: they could not be counted
-  std::optional<store::Breaker::Snapshot> breaker;   // none: an embedded store
+  std::optional<EngineStats> records;               // none: they could not be counted
+  std::optional<store::Breaker::Snapshot> breaker;  // none: an embedded store
+  std::string refusal;  // why it takes no writes though it answers; "": it does
   std::optional<store::CacheWatch::Snapshot> cache;  // none: there is no cache before it
   std::optional<std::uint64_t> operator_queue;       // none: nothing is reconciled here
 };

@@ -50,6 +50,7 @@ StoreStatus Service::store_status() const {
   if (store_down().empty()) status.records = store_.lanes[0]->stats();
   if (status.records && !status.records->counted) status.records.reset();
   if (breaker_) status.breaker = breaker_->snapshot();
+  status.refusal = writes_.refusal(http::steady_now_ms());
   if (store_.cache) status.cache = store_.cache->snapshot();
   if (reconciler_) status.operator_queue = reconciler_->operator_queue();
   return status;

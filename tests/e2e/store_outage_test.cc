@@ -421,9 +421,16 @@ TEST_P(FullRedis, IsNotReadyThoughItCanBeRead) {
   EXPECT_NE(json_text(ready.body, "/reason").find("the store takes no writes: "), std::string::npos)
       << ready.body;
   EXPECT_NE(gateway_->log_line("/event", "store_refuses_writes"), "");
+  const HttpResponse status = gateway_->admin("/v1/status");
+  EXPECT_NE(json_text(status.body, "/store/refuses_writes").find("OOM"), std::string::npos)
+      << status.body;
+  const CommandRun run = run_command(
+      {"status", "--admin", "http://127.0.0.1:" + std::to_string(gateway_->admin_port())});
+  EXPECT_NE(run.out.find("takes no writes"), std::string::npos) << run.all();
   store.redis().command({"CONFIG", "SET", "maxmemory", "0"});
   EXPECT_EQ(post(key_a).status, 201);
   EXPECT_EQ(gateway_->admin("/readyz").status, 200);
+  EXPECT_FALSE(json_at(gateway_->admin("/v1/status").body, "/store/refuses_writes"));
   EXPECT_NE(gateway_->log_line("/event", "store_takes_writes"), "");
 }
 
