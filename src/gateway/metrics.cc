@@ -281,13 +281,15 @@ std::string Metrics::text(const StoreFigures& store, const http::ServerStats& se
   }
   gauge("oncekey_store_queue_depth", "Operations waiting for the next batch",
         committer.queue_depth);
-  gauge("oncekey_records_in_progress", "Records being worked on", engine.in_progress);
-  gauge("oncekey_records_failed_retryable", "Records whose next retry runs",
-        engine.failed_retryable);
-  gauge("oncekey_records_unknown", "Records whose outcome must be determined", engine.unknown);
-  gauge("oncekey_records_settled", "Completed records, as far as the store can tell cheaply",
-        engine.settled_estimate);
-  if (engine.dead_rows) {
+  if (engine.counted) {  // 0 of something must not mean that nobody could count
+    gauge("oncekey_records_in_progress", "Records being worked on", engine.in_progress);
+    gauge("oncekey_records_failed_retryable", "Records whose next retry runs",
+          engine.failed_retryable);
+    gauge("oncekey_records_unknown", "Records whose outcome must be determined", engine.unknown);
+    gauge("oncekey_records_settled", "Completed records, as far as the store can tell cheaply",
+          engine.settled_estimate);
+  }
+  if (engine.counted && engine.dead_rows) {
     gauge("oncekey_store_dead_rows",
           "Rows of settled and reaped records whose room autovacuum has yet to give back",
           *engine.dead_rows);

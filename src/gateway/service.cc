@@ -442,7 +442,11 @@ std::string Service::metrics_text() {
   StoreFigures figures;
   figures.committer = committer_->stats();
   // Figures are wanted most while the store is down, and must not wait for it.
-  if (store_down().empty()) last_stats_ = store_.lanes[0]->stats();
+  if (store_down().empty()) {
+    last_stats_ = store_.lanes[0]->stats();
+  } else {
+    last_stats_.counted = false;
+  }
   figures.engine = last_stats_;
   EngineCounts sum;
   const auto add = [&sum](const Engine& engine) {

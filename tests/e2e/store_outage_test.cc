@@ -53,6 +53,8 @@ TEST_P(StoreOutage, StatusDoesNotTakeRecordsThatCannotBeCountedForNone) {
   const std::string down = status("--json");
   EXPECT_FALSE(json_at(down, "/records")) << down;
   EXPECT_FALSE(json_at(down, "/unknown/count")) << down;
+  const std::string figures = gateway_->admin("/metrics").body;
+  EXPECT_EQ(figures.find("oncekey_records_"), std::string::npos) << figures;
   EXPECT_NE(status("").find("not known"), std::string::npos) << status("");
 }
 
