@@ -274,6 +274,8 @@ std::string Metrics::text(const StoreFigures& store, const http::ServerStats& se
     total("oncekey_store_breaker_opens_total", "How often the store was found to be down",
           store.breaker->opens);
   }
+  gauge("oncekey_store_at_risk",
+        "1: the store may lose what it has acknowledged; /readyz says when", store.at_risk ? 1 : 0);
   if (store.operator_queue) {
     gauge("oncekey_reconcile_operator_queue",
           "Unknown records that probing has given up on: an operator has to decide",

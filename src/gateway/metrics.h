@@ -45,6 +45,7 @@ struct StoreFigures {
   EngineStats engine;
   std::optional<store::Breaker::Snapshot> breaker;  // none: an embedded store
   bool refuses_writes = false;
+  bool at_risk = false;                              // as in EngineInfo
   std::optional<store::CacheWatch::Snapshot> cache;  // none: there is no cache before it
   std::optional<std::uint64_t> operator_queue;       // none: nothing is reconciled here
 };

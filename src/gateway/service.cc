@@ -459,6 +459,7 @@ std::string Service::metrics_text() {
   figures.engine.syncs = sum.syncs;
   figures.engine.statements = sum.statements;
   if (breaker_) figures.breaker = breaker_->snapshot();
+  figures.at_risk = engine_info().at_risk;
   figures.refuses_writes = !store_refusal().empty();
   if (store_.cache) figures.cache = store_.cache->snapshot();
   {

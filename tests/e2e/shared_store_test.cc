@@ -167,6 +167,11 @@ TEST_P(SharedStore, NodesWithoutASecretAgreeOnOne) {
   EXPECT_EQ(arrivals(key_a), 1u);
 }
 
+TEST_P(SharedStore, FiguresSayWhetherItMayLoseWhatItHasAcknowledged) {
+  gateway_ = node(fresh_store(GetParam()));
+  EXPECT_EQ(gateway_->metric("oncekey_store_at_risk"), GetParam() == StoreKind::redis ? 1 : 0);
+}
+
 TEST_P(SharedStore, UnreachableStoreIsSeenAtTheStart) {
   const std::string nobody = "127.0.0.1:" + std::to_string(free_port());
   std::string url = "postgres://oncekey@" + nobody + "/oncekey";
