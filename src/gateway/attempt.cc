@@ -57,6 +57,10 @@ Classification classify(const DispatchResult& result, On5xx on_5xx) {
   return classify_answer(head.status, said, on_5xx);
 }
 
+int upstream_status(const DispatchResult& result) {
+  return result.kind == DispatchResult::Kind::silence ? 0 : result.connection->head.status;
+}
+
 // What a replay will repeat of this answer; null when it is too large to keep.
 std::shared_ptr<const StoredResponse> keep(const DispatchResult& result, const RouteConfig& route) {
   if (result.kind != DispatchResult::Kind::answer) return nullptr;
@@ -107,9 +111,11 @@ http::Task<Attempt> attempt(const Context& context, const RouteConfig& route, co
 
   done.classification = classify(done.result, route.on_5xx);
   done.outcome = name_of(done.classification.outcome);
-  const Verdict verdict = verdict_of(done.classification, done.result, route);
+  done.upstream_status = upstream_status(done.result);
+  const AttemptResult result{verdict_of(done.classification, done.result, route),
+                             done.upstream_status, route.retention_ms};
   begun_us = steady_now_us();
-  done.settlement = co_await settle_within_patience(context, id, hold, verdict, route.retention_ms);
+  done.settlement = co_await settle_within_patience(context, id, hold, result);
   done.settle_us = steady_now_us() - begun_us;
   context.metrics.settle(done.outcome, to_seconds(done.settle_us));
   context.signals.notify(id);

@@ -16,6 +16,7 @@ struct Attempt {
   DispatchResult result;
   Classification classification;
   std::string_view outcome;  // its name
+  int upstream_status = 0;   // 0: it did not answer
   Settlement settlement;
   std::int64_t upstream_us = 0;
   std::int64_t settle_us = 0;

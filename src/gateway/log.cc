@@ -128,6 +128,7 @@ void append_request_json(std::string& out, const RequestLine& line) {
   number("status", line.status);
   text("decision", to_string(line.decision));
   text("outcome", line.outcome);
+  if (line.upstream_status > 0) number("upstream_status", line.upstream_status);
   text("key", line.key);
   text("tenant", line.tenant);
   text("route", line.route);

@@ -41,6 +41,7 @@ struct RequestLine {
   std::string_view error;     // why, when something went wrong
   std::uint32_t attempt = 0;
   int status = 0;
+  int upstream_status = 0;  // of an answer that is not on record; 0: none
   bool client_gone = false;
   std::int64_t total_us = 0;
   std::int64_t reserve_us = 0;

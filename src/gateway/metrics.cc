@@ -105,7 +105,7 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
   upstream_seconds_ = &histogram(*registry_, "oncekey_upstream_seconds",
                                  "From dispatch to the upstream's whole answer, or its silence");
   stale_settles_ = &counter(*registry_, "oncekey_stale_settles_total",
-                            "Settlements refused because the record had another owner by then");
+                            "Settlements refused because the record was no longer the attempt's");
   store_errors_ = &counter(*registry_, "oncekey_store_errors_total",
                            "Store operations that failed or took too long");
   clients_gone_ = &counter(*registry_, "oncekey_clients_gone_total",

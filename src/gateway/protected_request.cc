@@ -377,11 +377,14 @@ http::Task<void> ProtectedRequest::answer_attempt(Attempt& done) {
   line_.decision = Decision::executed;
   error_ = done.classification.reason;
   DispatchResult& result = done.result;
+  if (done.settlement.kind != Settlement::Kind::settled) {
+    line_.upstream_status = done.upstream_status;
+  }
   switch (done.settlement.kind) {
     case Settlement::Kind::settled:
       break;
     case Settlement::Kind::stale:
-      error_ = "settled too late: the record has another owner";
+      error_ = "settled too late: " + done.settlement.error;
       co_await answer(Decision::unknown, AnswerCase::outcome_unknown, {}, retry_unknown_ms);
       co_return;
     case Settlement::Kind::pending:

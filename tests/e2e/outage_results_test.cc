@@ -57,6 +57,21 @@ TEST_P(ResultsOfAnOutage, AreRecordedBeforeLeasesThatEndedInItAreSwept) {
   expect_replays();
 }
 
+TEST_P(ResultsOfAnOutage, AreInTheLogOfAGatewayThatIsToldToEndInIt) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url(), std::string(short_patience) + "grace = \"100ms\"\n");
+  auto client = post_held(key_a, "gate");
+  store.stop();
+  upstream_.open_gate("gate");
+  EXPECT_EQ(code(client->receive()), "store_unavailable");
+  gateway_->stop();
+  const std::string told = gateway_->log_line("/event", "result_not_recorded");
+  EXPECT_EQ(json_text(told, "/key"), key_a);
+  EXPECT_EQ(json_text(told, "/outcome"), "completed");
+  EXPECT_EQ(json_text(told, "/upstream_status"), "201");
+  EXPECT_EQ(gateway_->process().output().find("settled_late"), std::string::npos);
+}
+
 // One that has no requests hears of the outage from its own sweeps alone; one that is started
 // afterwards, not at all.
 TEST_P(ResultsOfAnOutage, AreRecordedBeforeOtherNodesSweepTheirLeases) {

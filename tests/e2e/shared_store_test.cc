@@ -89,10 +89,30 @@ TEST_P(SharedStore, LateSettlementOfAStaleOwnerIsRefusedAndReported) {
   EXPECT_EQ(json_text(line, "/key"), key_a);
   EXPECT_EQ(json_text(line, "/level"), "warn");
   EXPECT_EQ(json_text(line, "/state"), "unknown");
+  EXPECT_NE(json_text(line, "/reason").find("was swept"), std::string::npos) << line;
   EXPECT_EQ(gateway_->metric("oncekey_stale_settles_total"), 1);
   EXPECT_EQ(record(key_a, "/state"), "unknown");
   EXPECT_EQ(code(post(key_a)), "outcome_unknown");
   EXPECT_EQ(arrivals(key_a), 1u);
+}
+
+class FlushedRedis : public SharedStoreFixture {};
+INSTANTIATE_TEST_SUITE_P(Stores, FlushedRedis, ::testing::Values(StoreKind::redis), store_name);
+
+TEST_P(FlushedRedis, SettlementOfARecordThatIsLostSaysSo) {
+  FragileStore store(GetParam());
+  gateway_ = node(store.url());
+  auto client = post_held(key_a, "gate");
+  store.redis().command({"FLUSHALL"});
+  upstream_.open_gate("gate");
+  EXPECT_EQ(code(client->receive()), "outcome_unknown");
+  const std::string line = gateway_->log_line("/event", "stale_settle");
+  EXPECT_EQ(json_text(line, "/state"), "gone");
+  EXPECT_EQ(json_text(line, "/upstream_status"), "201") << "what only this node knows";
+  EXPECT_NE(json_text(line, "/reason").find("no longer in the store"), std::string::npos) << line;
+  EXPECT_NE(json_text(gateway_->log_line("/decision", "unknown"), "/error")
+                .find("no longer in the store"),
+            std::string::npos);
 }
 
 // Whether a connection to that port has been asked for and not been accepted.

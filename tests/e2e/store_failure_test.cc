@@ -67,10 +67,20 @@ TEST_F(StoreFailure, ResultThatCannotBeRecordedYetIsNotAnsweredAndNotLost) {
   upstream_.open_gate("gate");
   HttpResponse first = client->receive();
   EXPECT_EQ(first.status, 503) << "an answer went out whose record is not durable";
+  const std::string told = gateway_->log_line("/event", "result_not_recorded");
+  EXPECT_EQ(json_text(told, "/level"), "warn");
+  EXPECT_EQ(json_text(told, "/key"), key_a);
+  EXPECT_EQ(json_text(told, "/tenant"), "default");
+  EXPECT_EQ(json_text(told, "/attempt"), "1");
+  EXPECT_EQ(json_text(told, "/outcome"), "completed");
+  EXPECT_EQ(json_text(told, "/upstream_status"), "201");
+  EXPECT_NE(json_text(told, "/reason"), "");
+  EXPECT_EQ(json_text(gateway_->log_line("/decision", "unavailable"), "/upstream_status"), "201");
   free_disk();
   const HttpResponse retry = post_until_decided();
   EXPECT_EQ(arrivals(key_a), 1u);
   EXPECT_EQ(retry.header("Idempotency-Replayed"), "true") << retry.body;
+  EXPECT_EQ(json_text(gateway_->log_line("/event", "settled_late"), "/key"), key_a);
 }
 
 TEST_F(StoreFailure, ResultIsRecordedBeforeItsLeaseThatEndedMeanwhileIsSwept) {
