@@ -13,8 +13,9 @@ namespace oncekey::admin {
 namespace {
 
 constexpr std::string_view how_to =
-    "Write a line such as \"alice write TOKEN\" (openssl rand -hex 32 makes one) into a file, name "
-    "it in admin_token_file, or set ONCEKEY_ADMIN_TOKEN, and send Authorization: Bearer TOKEN.";
+    "The gateway or worker itself needs one: write a line such as \"alice write TOKEN\" (openssl "
+    "rand -hex 32 makes one) into a file that its admin_token_file names, or start it with "
+    "ONCEKEY_ADMIN_TOKEN. Then send Authorization: Bearer TOKEN.";
 
 // "host:port", "[v6]:port", "host": without the port and the brackets.
 std::string host_of(std::string_view authority) {

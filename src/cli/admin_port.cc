@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "audit/path_template.h"
+#include "cli/command_words.h"
 #include "cli/visible.h"
 #include "verify/printable.h"
 
@@ -73,7 +74,7 @@ int AdminPort::fail(const ClientAnswer& answer) {
     detail = place_->text() + " answered with status " + std::to_string(answer.status) +
              "; is it an oncekey admin port?";
   }
-  err() << "oncekey: " << verify::printable(detail) << '\n';
+  err() << "oncekey: " << verify::printable(in_command_words(detail)) << '\n';
   if (answer.status == 401) {
     err()
         << "  hint: --token-file FILE, or ONCEKEY_ADMIN_TOKEN, with a token of admin_token_file\n";

@@ -1,5 +1,6 @@
 #include <ostream>
 
+#include "cli/command_words.h"
 #include "cli/key_resolve.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -41,7 +42,8 @@ struct Totals {
 
 std::string problem_of(JsonElement key) {
   JsonElement problem;
-  return key["problem"].get(problem) == simdjson::SUCCESS ? field(problem, "detail") : "";
+  if (key["problem"].get(problem) != simdjson::SUCCESS) return "";
+  return in_command_words(field(problem, "detail"));
 }
 
 // One line for each key, or one JSON object in all.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/admin_place.h"
+#include "cli/command_words.h"
 #include "cli/flags.h"
 
 namespace oncekey::cli {
@@ -58,7 +59,7 @@ Result<Verdict, std::string> ask_about_reload(const AdminPlace& place, std::stri
   std::string_view detail;
   if (parser.parse(answer->body).get(root) == simdjson::SUCCESS &&
       root["detail"].get(detail) == simdjson::SUCCESS) {
-    if (answer->status != 422) return std::string(detail);
+    if (answer->status != 422) return in_command_words(detail);
     Verdict refused;
     refused.refusal = detail;
     return refused;

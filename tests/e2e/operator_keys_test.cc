@@ -70,8 +70,11 @@ TEST_P(OperatorKeys, ReleasedKeyRunsOnceMoreAndEvictedOneAnew) {
   make_unknown(key_b);
   const CommandRun refused = oncekey({"key", "evict", key_b, "--reason", "test data"});
   EXPECT_EQ(refused.exit_code, 4) << refused.all();
+  EXPECT_TRUE(contains(refused.err, "say --even-unknown")) << refused.err;
   done({"key", "evict", key_b, "--reason", "test data", "--even-unknown"});
-  EXPECT_EQ(oncekey({"key", "timeline", key_b}).exit_code, 3);
+  const CommandRun nothing = oncekey({"key", "timeline", key_b});
+  EXPECT_EQ(nothing.exit_code, 3);
+  EXPECT_TRUE(contains(nothing.err, "oncekey key list --key-prefix")) << nothing.err;
 }
 
 TEST_P(OperatorKeys, ManyAreResolvedByFilterAfterADryRun) {

@@ -44,6 +44,15 @@ TEST_F(Operator, WhoMayNotIsToldWhatToDo) {
   EXPECT_EQ(oncekey({"key", "show", key_a, "--body"}, reader).exit_code, 4);
 }
 
+TEST_F(Operator, GatewayWithoutTokensIsSaidToNeedOneItself) {
+  serve();
+  const CommandRun run = oncekey({"key", "release", key_a, "--reason", "x"});
+  EXPECT_EQ(run.exit_code, 4) << run.all();
+  EXPECT_TRUE(contains(run.err, "The gateway or worker itself needs one")) << run.err;
+  EXPECT_TRUE(contains(run.err, "--token-file FILE")) << run.err;
+  EXPECT_FALSE(contains(run.err, "Bearer")) << run.err;
+}
+
 TEST_F(Operator, NobodyListensIsAnExitCodeOfItsOwn) {
   const std::string nobody = "http://127.0.0.1:1";
   for (const std::vector<std::string>& words : {std::vector<std::string>{"status"},
