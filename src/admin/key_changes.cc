@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t resolve_many_default = 100;
 constexpr std::size_t resolve_many_max = 1'000;
 constexpr std::int64_t reason_max = 256;
+constexpr std::string_view evicted_json = "{\"state\":\"gone\"}";
 
 Field reason_field() {
   return {.name = "reason",
@@ -191,29 +192,41 @@ std::vector<Endpoint> KeyChanges::endpoints() {
 
 KeyChanges::Found KeyChanges::find_undecided(const RecordId& id, const Arguments& arguments) {
   auto found = get_record(records_.committer, id);
-  if (!found) return store_unavailable(found.error().reason);
-  if (!*found) return no_such_key(id);
+  if (!found) return Refusal{store_unavailable(found.error().reason)};
+  if (!*found) return Refusal{no_such_key(id)};
   const Record& record = **found;
+  const auto not_now = [&](std::string_view why) {
+    return Refusal{conflict(why), record_json(record)};
+  };
   switch (record.state) {
     case State::unknown:
       break;
     case State::in_progress:
-      return conflict("The request is being worked on, by " + record.owner + " until " +
-                      format_rfc3339(record.locked_until) +
-                      " at least. Wait for it, or for its lease to end: seconds later the outcome "
-                      "is unknown, and can be decided.");
+      return not_now("The request is being worked on, by " + record.owner + " until " +
+                     format_rfc3339(record.locked_until) +
+                     " at least. Wait for it, or for its lease to end: seconds later the outcome "
+                     "is unknown, and can be decided.");
     case State::failed_retryable:
-      return conflict("It is known already that nothing was executed: the next retry runs.");
+      return not_now("It is known already that nothing was executed: the next retry runs.");
     case State::completed:
     case State::expired:
-      return conflict("It is known already that it was executed; what is completed never changes.");
+      return not_now("It is known already that it was executed; what is completed never changes.");
   }
   const std::int64_t fence = arguments.number("fence", 0);
   if (fence != 0 && static_cast<Fence>(fence) != record.fence) {
-    return conflict("The record has the fence " + std::to_string(record.fence) + ", not " +
-                    std::to_string(fence) + ": something has happened since it was shown.");
+    return not_now("The record has the fence " + std::to_string(record.fence) + ", not " +
+                   std::to_string(fence) + ": something has happened since it was shown.");
   }
   return record;
+}
+
+Reply KeyChanges::refuse(const Call& call, std::string_view action, std::string_view wanted,
+                         const Refusal& refusal) {
+  const int status = refusal.reply.status;
+  if (status != 404 && status != 409) return refusal.reply;  // the store, not the key
+  const Change change{action, target_json(id_of(records_, call.arguments)),
+                      call.arguments.text("reason"), refusal.before, std::string(wanted)};
+  return journal_.change(call.caller, change, [&] { return Changed{false, "", refusal.reply}; });
 }
 
 Result<Verdict, Reply> KeyChanges::fetch(const Record& record) {
@@ -286,16 +299,17 @@ Reply KeyChanges::resolve(const Call& call) {
   if (has_answer && arguments.truth("fetch")) {
     return bad_request("either answer or fetch, not both");
   }
+  const std::string wanted = wanted_json(executed ? Verdict(SettleCompleted{}) : SettleFailed{});
   const Found found = find_undecided(id_of(records_, arguments), arguments);
-  if (!found) return found.error();
+  if (!found) return refuse(call, "resolve", wanted, found.error());
   const auto verdict = verdict_for(*found, arguments);
-  if (!verdict) return verdict.error();
+  if (!verdict) return refuse(call, "resolve", wanted, {verdict.error(), record_json(*found)});
   return settle(call.caller, "resolve", *found, *verdict, arguments.text("reason"));
 }
 
 Reply KeyChanges::release(const Call& call) {
   const Found found = find_undecided(id_of(records_, call.arguments), call.arguments);
-  if (!found) return found.error();
+  if (!found) return refuse(call, "release", wanted_json(SettleFailed{}), found.error());
   const std::string reason = call.arguments.text("reason");
   return settle(call.caller, "release", *found, SettleFailed{reason}, reason);
 }
@@ -305,10 +319,10 @@ Reply KeyChanges::evict(const Call& call) {
   const RecordId id = id_of(records_, arguments);
   const auto found = get_record(records_.committer, id);
   if (!found) return store_unavailable(found.error().reason);
-  if (!*found) return no_such_key(id);
+  if (!*found) return refuse(call, "evict", evicted_json, {no_such_key(id)});
   const Record& record = **found;
   const Change change{"evict", target_json(id), arguments.text("reason"), record_json(record),
-                      "{\"state\":\"gone\"}"};
+                      std::string(evicted_json)};
   return journal_.change(call.caller, change, [&]() -> Changed {
     Evict evict;
     evict.id = id;
@@ -334,7 +348,7 @@ Reply KeyChanges::evict(const Call& call) {
       return {false, "", conflict(detail)};
     }
     records_.forget(id);
-    Changed changed{true, "{\"state\":\"gone\"}", {}};
+    Changed changed{true, std::string(evicted_json), {}};
     changed.reply.body = "{\"evicted\":" + record_json(std::get<Evicted>(outcome).before) + "}\n";
     return changed;
   });

@@ -23,15 +23,23 @@ class KeyChanges {
   void stop() { prober_.stop(); }
 
  private:
-  using Found = Result<Record, Reply>;
+  // What an operator asked for, and what was there.
+  struct Refusal {
+    Reply reply;
+    std::string before = "null";  // JSON
+  };
+  using Found = Result<Record, Refusal>;
 
   Reply resolve(const Call& call);
   Reply resolve_many(const Call& call);
   Reply release(const Call& call);
   Reply evict(const Call& call);
 
-  // The reply says why it cannot be decided about.
+  // The refusal says why it cannot be decided about.
   Found find_undecided(const RecordId& id, const Arguments& arguments);
+  // On record like a change: who wanted what of a key that does not allow it.
+  Reply refuse(const Call& call, std::string_view action, std::string_view wanted,
+               const Refusal& refusal);
   Result<Verdict, Reply> verdict_for(const Record& record, const Arguments& arguments);
   Result<Verdict, Reply> fetch(const Record& record);
   Reply settle(const Caller& caller, std::string_view action, const Record& record,

@@ -93,7 +93,8 @@ Reply KeysApi::one(const Call& call) const {
   if (!*record) return no_such_key(id);
   Reply reply;
   JsonWriter json(reply.body);
-  write_record_with_answer(json, **record, with_body);
+  const bool is_probed = records_.probe_of(**record).has_value();
+  write_record_with_answer(json, **record, is_probed, with_body);
   reply.body.push_back('\n');
   return reply;
 }

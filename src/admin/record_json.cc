@@ -106,9 +106,11 @@ void write_record(JsonWriter& json, const Record& record) {
   json.end_object();
 }
 
-void write_record_with_answer(JsonWriter& json, const Record& record, bool with_body) {
+void write_record_with_answer(JsonWriter& json, const Record& record, bool is_probed,
+                              bool with_body) {
   json.begin_object();
   write_members(json, record);
+  if (record.state == State::unknown) json.member("probed", is_probed);
   if (record.response) {
     json.key("answer");
     json.begin_object();

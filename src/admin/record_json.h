@@ -11,7 +11,9 @@
 namespace oncekey::admin {
 
 void write_record(JsonWriter& json, const Record& record);
-void write_record_with_answer(JsonWriter& json, const Record& record, bool with_body);
+// `is_probed`: somebody looks for the outcome of an unknown record by itself.
+void write_record_with_answer(JsonWriter& json, const Record& record, bool is_probed,
+                              bool with_body);
 
 // A member whose names are the headers'; lines of one name are joined as RFC 9110 has it.
 void write_headers(JsonWriter& json, std::span<const Header> headers);

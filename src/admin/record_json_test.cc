@@ -70,7 +70,7 @@ TEST(RecordJson, AnswerIsShownWhenItIsAskedFor) {
   const auto shown = [&](bool with_body) {
     std::string out;
     JsonWriter json(out);
-    write_record_with_answer(json, record, with_body);
+    write_record_with_answer(json, record, false, with_body);
     return out;
   };
   simdjson::dom::parser parser;

@@ -48,7 +48,12 @@ void print_record(JsonElement record, bool with_body, AdminPort& port) {
   sheet.add("fence", field(record, "fence"));
   sheet.add("created", instant_and_age(field(record, "created_at"), now));
   sheet.add("locked until", instant_and_age(field(record, "locked_until"), now));
-  sheet.add("next look", instant_and_age(field(record, "reconcile_after"), now));
+  if (field(record, "probed") == "false") {
+    sheet.add("next look", "none: its route has no probe. Find out, and say it with key resolve.",
+              Tone::doubtful);
+  } else {
+    sheet.add("next look", instant_and_age(field(record, "reconcile_after"), now));
+  }
   sheet.add("completed", instant_and_age(field(record, "completed_at"), now));
   sheet.add("expires", instant_and_age(field(record, "expires_at"), now));
   sheet.print(port.out());

@@ -22,6 +22,8 @@ TEST_P(OperatorKeys, UnknownIsFoundResolvedAsExecutedAndReplayed) {
   EXPECT_TRUE(contains(list, "POST /orders")) << list;
   EXPECT_FALSE(contains(list, key_b)) << list;
 
+  EXPECT_TRUE(contains(done({"key", "show", key_a}), "none: its route has no probe"));
+
   const std::string answer = folder_.write("answer.json", "{\"id\":7}");
   const std::string said = done({"key", "resolve", key_a, "--executed", "--status", "201", "--body",
                                  "@" + answer, "--reason", "order 7 exists"});
@@ -51,6 +53,13 @@ TEST_P(OperatorKeys, UnknownIsFoundResolvedAsExecutedAndReplayed) {
       oncekey({"key", "resolve", key_a, "--not-executed", "--reason", "changed my mind"});
   EXPECT_EQ(again.exit_code, 4) << again.all();
   EXPECT_TRUE(contains(again.err, "what is completed never changes")) << again.err;
+  EXPECT_EQ(oncekey({"key", "release", "nobody-has-it", "--reason", "a typing error"}).exit_code,
+            3);
+  EXPECT_EQ(oncekey({"key", "evict", "nobody-has-it", "--reason", "another one"}).exit_code, 3);
+  const std::string refused = done({"changes", "--wide"});
+  for (const char* why : {"changed my mind", "a typing error", "another one"}) {
+    EXPECT_TRUE(contains(refused, why)) << refused;
+  }
 }
 
 TEST_P(OperatorKeys, ReleasedKeyRunsOnceMoreAndEvictedOneAnew) {
