@@ -4,6 +4,7 @@
 
 #include "cli/admin_port.h"
 #include "cli/age.h"
+#include "cli/command_words.h"
 #include "cli/table.h"
 
 namespace oncekey::cli {
@@ -71,7 +72,7 @@ int run_changes(int argc, const char* const* argv, const Surroundings& surroundi
               port.style(), wide);
   for (const JsonElement entry : list_field(answer->root(), "entries")) {
     const std::string at = field(entry, "at");
-    const std::string result = field(entry, "result");
+    const std::string result = in_command_words(field(entry, "result"));
     table.add({at, age_of(at, now_ms()), field(entry, "who"), field(entry, "action"),
                target_text(entry), transition_text(entry), Cell(result, tone_of(result)),
                field(entry, "reason")});

@@ -80,6 +80,7 @@ TEST_P(OperatorKeys, ReleasedKeyRunsOnceMoreAndEvictedOneAnew) {
   const CommandRun refused = oncekey({"key", "evict", key_b, "--reason", "test data"});
   EXPECT_EQ(refused.exit_code, 4) << refused.all();
   EXPECT_TRUE(contains(refused.err, "say --even-unknown")) << refused.err;
+  EXPECT_TRUE(contains(done({"changes", "--wide"}), "say --even-unknown"));
   done({"key", "evict", key_b, "--reason", "test data", "--even-unknown"});
   const CommandRun nothing = oncekey({"key", "timeline", key_b});
   EXPECT_EQ(nothing.exit_code, 3);
