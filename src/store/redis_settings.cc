@@ -17,8 +17,9 @@ RedisCommand asked(const RedisAddress& server, std::initializer_list<std::string
   return command;
 }
 
-int number_at(std::string_view text) {
-  int number = 0;
+template <class Number>
+Number number_at(std::string_view text) {
+  Number number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
@@ -45,6 +46,7 @@ Result<std::vector<RedisSettings>, std::string> read_redis_settings(RedisRouter&
     const std::string append_only = redis_info_field(info, "aof_enabled");
     if (!append_only.empty()) settings.append_only = append_only == "1" ? "yes" : "no";
     settings.maxmemory = redis_info_field(info, "maxmemory");
+    settings.used_memory = redis_info_field(info, "used_memory");
     settings.maxmemory_policy = redis_info_field(info, "maxmemory_policy");
     settings.cluster_enabled = redis_info_field(info, "cluster_enabled");
     // Managed servers often forbid CONFIG.
@@ -61,14 +63,19 @@ Result<std::vector<RedisSettings>, std::string> read_redis_settings(RedisRouter&
 bool is_too_old(const RedisSettings& settings) {
   const std::size_t dot = settings.version.find('.');
   if (dot == std::string::npos) return false;  // a compatible server that counts differently
-  const int major = number_at(settings.version);
-  const int minor = number_at(std::string_view(settings.version).substr(dot + 1));
+  const int major = number_at<int>(settings.version);
+  const int minor = number_at<int>(std::string_view(settings.version).substr(dot + 1));
   return major < version_min_major || (major == version_min_major && minor < version_min_minor);
 }
 
 std::optional<bool> may_evict(const RedisSettings& settings) {
   if (settings.maxmemory_policy.empty()) return {};
   return settings.maxmemory_policy != redis_no_eviction;
+}
+
+bool is_full(const RedisSettings& settings) {
+  const auto limit = number_at<std::uint64_t>(settings.maxmemory);
+  return limit > 0 && number_at<std::uint64_t>(settings.used_memory) >= limit;
 }
 
 bool is_hidden_cluster(const RedisSettings& settings, const RedisUrl& url) {
@@ -107,6 +114,10 @@ std::string redis_durability(const std::vector<RedisSettings>& servers, const Re
     sentence =
         "Redis leaves syncing to the system (appendfsync no): a power failure loses about the last "
         "30 seconds of keys, and a retry of those runs again";
+  } else if (any([](const auto& s) { return s.append_fsync.empty(); })) {
+    sentence =
+        "Redis does not let its appendfsync be read, so it is not known how much of the last keys "
+        "a crash or power failure loses; a retry of those runs again";
   } else if (any([](const auto& s) { return s.append_fsync != "always"; })) {
     sentence =
         "Redis syncs once a second (appendfsync everysec): a crash or power failure loses "
@@ -116,10 +127,16 @@ std::string redis_durability(const std::vector<RedisSettings>& servers, const Re
         "Redis syncs before it answers (appendfsync always): a crash of the server alone "
         "loses nothing";
   }
+  const bool is_alone =
+      !url.cluster && !any([](const auto& s) { return s.role != "master" || s.replicas != "0"; });
   if (url.wait_replicas > 0) {
     sentence += "; " + std::to_string(url.wait_replicas) +
                 " replica(s) have received a key before it counts, which makes its loss in a "
                 "failover unlikely, not impossible";
+  } else if (is_alone) {
+    sentence +=
+        "; no replica followed it when this was read: its keys are lost with its disk, and a "
+        "replica that is added follows asynchronously";
   } else {
     sentence += std::string("; a failover") + (url.cluster ? " in the cluster" : "") +
                 " to an asynchronous replica loses what had not arrived there";

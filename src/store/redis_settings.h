@@ -19,6 +19,7 @@ struct RedisSettings {
   std::string append_only;       // "yes" or "no"
   std::string append_fsync;      // "always", "everysec" or "no"
   std::string maxmemory;         // in bytes; "0": no limit
+  std::string used_memory;       // in bytes
   std::string maxmemory_policy;  // "noeviction", …
   std::string cluster_enabled;   // "1" or "0"
   std::string cluster_state;     // "ok" or "fail"; cluster only
@@ -31,6 +32,9 @@ Result<std::vector<RedisSettings>, std::string> read_redis_settings(RedisRouter&
 bool is_too_old(const RedisSettings& settings);
 // Whether keys may be removed to make room; empty where the server does not say.
 std::optional<bool> may_evict(const RedisSettings& settings);
+
+// Its memory has reached the limit that it has.
+bool is_full(const RedisSettings& settings);
 
 // A node of a cluster that is addressed as a server alone. It refuses scripts whose keys are in
 // several slots, even where it owns all of them.

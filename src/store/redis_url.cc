@@ -67,6 +67,7 @@ std::optional<std::string> take_address(RedisUrl& url, std::string_view text) {
     address.host = text.substr(0, colon);
     if (colon != text.npos) port = text.substr(colon);
   }
+  if (address.host.empty()) return "a host is missing";
   if (!port.empty()) {
     const auto number = number_of<std::uint16_t>(port.substr(1));
     if (port[0] != ':' || !number || *number == 0) {
@@ -74,7 +75,6 @@ std::optional<std::string> take_address(RedisUrl& url, std::string_view text) {
     }
     address.port = *number;
   }
-  if (address.host.empty()) return "a host is missing";
   url.addresses.push_back(std::move(address));
   return {};
 }

@@ -46,6 +46,7 @@ TEST(RedisUrl, MistakesAreNamedWithoutThePassword) {
       {"redis://", "host is missing"},
       {"redis://h?tiemout=1", "tiemout"},
       {"redis://h:99999", "port"},
+      {"redis://:x", "host is missing"},
       {"redis://h/x", "database"},
       {"redis+cluster://h/1", "only database 0"},
       {"redis://h?wait=-1", "wait"},
@@ -90,6 +91,18 @@ TEST(RedisSettings, AServerOlderThanItsScriptsNeedIsRefused) {
     ASSERT_TRUE(refusal);
     EXPECT_NE(refusal->find(version), std::string::npos);
   }
+}
+
+TEST(RedisSettings, AServerAloneIsNotSaidToFailOver) {
+  RedisSettings server{.role = "master", .append_only = "yes", .append_fsync = "always"};
+  server.replicas = "0";
+  const std::string alone = redis_durability({server}, {});
+  EXPECT_EQ(alone.find("failover"), std::string::npos) << alone;
+  EXPECT_NE(alone.find("lost with its disk"), std::string::npos) << alone;
+  server.replicas = "1";
+  EXPECT_NE(redis_durability({server}, {}).find("failover"), std::string::npos);
+  EXPECT_NE(redis_durability({{.append_only = "yes"}}, {}).find("failover"), std::string::npos)
+      << "one that does not tell may have some";
 }
 
 TEST(RedisSettings, WhatCouldNotBeCheckedIsSaid) {
