@@ -16,6 +16,7 @@
 #include "store/redis_request.h"
 #include "store/redis_settings.h"
 #include "store/redis_sweeper.h"
+#include "store/redis_trial.h"
 
 namespace oncekey::store {
 namespace {
@@ -86,6 +87,9 @@ Result<std::unique_ptr<RedisEngine>, std::string> RedisEngine::open(RedisOptions
   auto settings = read_redis_settings(router, deadline);
   if (!settings) return "Redis: " + settings.error();
   if (auto refusal = refuse_redis(*settings, *url)) return "Redis: " + *refusal;
+  // A user who may not do it now may not do it later either: every request would get 503.
+  const RedisTrial trial = try_redis(router, deadline);
+  if (!trial.lacking.empty()) return "Redis: " + trial.lacking;
   EngineInfo info{.name = "redis",
                   .durability = redis_durability(*settings, *url),
                   .at_risk = true,

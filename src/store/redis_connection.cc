@@ -12,6 +12,7 @@
 
 #include "oncekey/assert.h"
 #include "store/redis_command.h"
+#include "store/redis_error.h"
 
 namespace oncekey::store {
 namespace {
@@ -110,7 +111,9 @@ void RedisConnection::check_greeting() {
   const RedisValue role = replies_[role_at].value();
   const RedisValue time = replies_[role_at - 1].value();
   for (std::size_t i = 0; i < role_at; ++i) {
-    if (replies_[i].value().is_error()) return give_up(std::string(replies_[i].value().text()));
+    const std::string_view text = replies_[i].value().text();
+    if (!replies_[i].value().is_error()) continue;
+    return give_up(lacks_a_right(text) ? with_what_a_user_needs(text) : std::string(text));
   }
   if (std::string trouble = objection(role, memory); !trouble.empty()) {
     return give_up(std::move(trouble));

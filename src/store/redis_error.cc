@@ -43,4 +43,18 @@ bool is_passing(std::string_view code) {
   return is_among(code, passing);
 }
 
+bool lacks_a_right(std::string_view error) {
+  for (const std::string_view words :
+       {"The user executing the script can't run", "can't access at least one of the keys",
+        "ACL failure in script", "unknown command", "Unknown Redis command"}) {
+    if (error.find(words) != error.npos) return true;
+  }
+  return redis_error_code(error) == "NOPERM";
+}
+
+std::string with_what_a_user_needs(std::string_view error) {
+  return std::string(error) +
+         "; the keys and commands that a user needs are in docs/stores.md, \"Access control\"";
+}
+
 }  // namespace oncekey::store

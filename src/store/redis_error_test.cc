@@ -39,5 +39,21 @@ TEST(RedisError, WhatVersion62PutsBeforeAnErrorThatAScriptGaveBackIsTakenOff) {
   EXPECT_EQ(redis_error_code("@user_script: 149: Wrong number of args -x"), "@user_script:");
 }
 
+TEST(RedisError, AMissingRightIsKnownAsEveryVersionSaysIt) {
+  for (const char* error :
+       {"NOPERM this user has no permissions to run the 'eval' command",
+        "ERR The user executing the script can't run this command or subcommand script: 1f, on x.",
+        "@user_script: 1: -NOPERM The user executing the script can't run this command",
+        "NOPERM ACL failure in script: User app has no permissions to run the 'set' command",
+        "ERR unknown command 'EVAL', with args beginning with: 'return 1'"}) {
+    EXPECT_TRUE(lacks_a_right(error)) << error;
+  }
+  for (const char* error : {"OOM command not allowed when used memory > 'maxmemory'.",
+                            "READONLY You can't write against a read only replica.",
+                            "NOREPLICAS Not enough good replicas to write.", "LOADING", ""}) {
+    EXPECT_FALSE(lacks_a_right(error)) << error;
+  }
+}
+
 }  // namespace
 }  // namespace oncekey::store

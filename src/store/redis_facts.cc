@@ -1,6 +1,7 @@
 #include "store/redis_facts.h"
 
 #include "store/redis_settings.h"
+#include "store/redis_trial.h"
 
 namespace oncekey::store {
 namespace {
@@ -74,8 +75,14 @@ Fact maxmemory_fact(const RedisSettings& server) {
     return {Grade::warning, "maxmemory", "0",
             "No limit: when memory runs out the system may kill the server."};
   }
-  return {Grade::good, "maxmemory", known(server.maxmemory),
-          "Past it new keys are refused with 503, and nothing is forgotten."};
+  const auto evicts = may_evict(server);
+  std::string meaning = "Past it new keys are refused with 503, and nothing is forgotten.";
+  if (evicts.value_or(true)) meaning = "What happens past it, maxmemory-policy says.";
+  if (!is_full(server)) return {Grade::good, "maxmemory", known(server.maxmemory), meaning};
+  return {Grade::warning, "maxmemory", server.maxmemory,
+          "It is full (used_memory " + server.used_memory + "): " +
+              (evicts.value_or(true) ? "maxmemory-policy says what happens now."
+                                     : "new keys are refused with 503 until there is room.")};
 }
 
 Fact policy_fact(const RedisSettings& server, const RedisUrl& url) {
@@ -103,6 +110,18 @@ Fact hidden_cluster_fact(const RedisSettings& server, RedisUse use) {
           "It is a node of a cluster, which refuses to change many keys at once: " + advice};
 }
 
+Fact access_fact(const RedisTrial& trial) {
+  if (!trial.lacking.empty()) {
+    return {Grade::error, "access", "not enough",
+            "A gateway with this user could not work: " + trial.lacking + "."};
+  }
+  if (!trial.refusal.empty()) {
+    return {Grade::warning, "access", "writes are refused for now",
+            "New keys get 503 until this has ended: " + trial.refusal};
+  }
+  return {Grade::good, "access", "complete", "This user may do what a gateway does."};
+}
+
 std::vector<Fact> facts_of_records(const RedisSettings& server, const RedisUrl& url) {
   return {version_fact(server),     role_fact(server),         replicas_fact(server, url),
           append_only_fact(server), append_fsync_fact(server), maxmemory_fact(server),
@@ -111,7 +130,10 @@ std::vector<Fact> facts_of_records(const RedisSettings& server, const RedisUrl& 
 
 std::vector<Fact> facts_of_cache(const RedisSettings& server) {
   Fact maxmemory = maxmemory_fact(server);
-  if (maxmemory.grade == Grade::good) maxmemory.meaning = "Past it copies are dropped or not made.";
+  if (server.maxmemory != "0") {
+    maxmemory.grade = Grade::good;
+    maxmemory.meaning = "Past it copies are dropped or not made.";
+  }
   return {version_fact(server),
           role_fact(server),
           {Grade::good, "use", "cache",
@@ -147,6 +169,11 @@ Result<std::vector<Fact>, std::string> redis_facts(const RedisOptions& options, 
       if (servers->size() > 1) fact.name += " of " + to_string(server.address);
       facts.push_back(std::move(fact));
     }
+  }
+  // A node of a cluster sends a key on that is another's, which says nothing about the user.
+  const bool is_hidden = is_hidden_cluster(servers->front(), *url);
+  if (use == RedisUse::records && !is_hidden) {
+    facts.push_back(access_fact(try_redis(router, deadline)));
   }
   return facts;
 }

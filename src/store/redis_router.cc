@@ -182,7 +182,8 @@ void RedisRouter::judge(Round& round, RedisCommand& command, Node& node) {
 void RedisRouter::judge_error(Round& round, RedisCommand& command, Node& node) {
   const std::string error(command.reply.value().text());
   const std::string_view code = redis_error_code(error);
-  command.trouble = to_string(node.address) + ": " + error;
+  command.trouble = to_string(node.address) + ": " +
+                    (lacks_a_right(error) ? with_what_a_user_needs(error) : error);
   const bool was_asking = std::exchange(command.asking, false);
   if (was_asking) command.server.reset();
   if (code == "MOVED" || code == "ASK") {

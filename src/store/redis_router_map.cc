@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "store/redis_error.h"
 #include "store/redis_router.h"
 #include "store/redis_router_node.h"
 
@@ -143,6 +144,12 @@ RedisReply RedisRouter::ask_for_map(Node& node, RedisDeadline deadline) {
   const RedisValue ranges = replies[1].value();
   if (!ranges.is_array() || ranges.size() == 0) {
     node.last_trouble = ranges.is_error() ? std::string(ranges.text()) : "it serves no slots";
+    if (lacks_a_right(node.last_trouble)) {
+      node.last_trouble = with_what_a_user_needs(node.last_trouble);
+    } else if (node.last_trouble.find("cluster support disabled") != std::string::npos) {
+      node.last_trouble +=
+          "; to a server that is in no cluster, use redis://" + to_string(node.address);
+    }
     return {};
   }
   return std::move(replies[1]);

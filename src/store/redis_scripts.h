@@ -6,6 +6,8 @@
 
 namespace oncekey::store {
 
+RedisScript make_redis_script(int number, const char* name, std::string text);
+
 struct RedisScripts {
   enum class Clock {
     server,  // Redis has the time

@@ -1,5 +1,7 @@
 // What an ACL has to allow: the line of docs/stores.md, and everything that an engine does.
+#include <array>
 #include <fstream>
+#include <sstream>
 
 #include "redis_trouble.h"
 #include "store/redis_facts.h"
@@ -59,6 +61,82 @@ TEST(RedisAccess, TheDocumentedCommandsAreEnough) {
     EXPECT_TRUE(engine->stats().counted);
     EXPECT_EQ(engine->stats().unknown, 2u);
   }
+}
+
+std::optional<Fact> access_of(const std::string& url) {
+  const auto facts = redis_facts({.url = url});
+  if (!facts) {
+    ADD_FAILURE() << facts.error();
+    return {};
+  }
+  for (const Fact& fact : *facts) {
+    if (fact.name == "access") return fact;
+  }
+  return {};
+}
+
+TEST(RedisAccess, WhatAUserLacksIsFoundByTryingAndSaidByTheCheckAndTheStart) {
+  struct Case {
+    std::string rights;
+    std::string said;
+  };
+  const std::string documented = documented_commands();
+  const Case cases[] = {{"~other:* +@all", "no permissions to access one of the keys"},
+                        {"~oncekey:* " + documented + " -eval", "'eval'"},
+                        {"~oncekey:* " + documented + " -evalsha", "'evalsha'"},
+                        {"~oncekey:* " + documented + " -zadd -incrby", "INCRBY, ZADD in a script"},
+                        {"~oncekey:* " + documented + " -set", "SET in a script"}};
+  test::RedisServer server;
+  const std::string url = "redis://app:s3cret@127.0.0.1:" + std::to_string(server.port());
+  for (const auto& [rights, said] : cases) {
+    std::vector<std::string> command = {"ACL", "SETUSER", "app", "reset", "on", ">s3cret"};
+    std::istringstream words(rights);
+    for (std::string word; words >> word;) command.push_back(word);
+    ASSERT_EQ(server.command(command), "OK");
+    const auto fact = access_of(url);
+    ASSERT_TRUE(fact) << rights;
+    EXPECT_EQ(fact->grade, Fact::Grade::error) << rights;
+    const auto engine = RedisEngine::open({.url = url});
+    ASSERT_FALSE(engine.ok()) << rights;
+    for (const std::string& text : {fact->meaning, engine.error()}) {
+      EXPECT_NE(text.find(said), std::string::npos) << rights << ": " << text;
+      EXPECT_NE(text.find("docs/stores.md, \"Access control\""), std::string::npos) << text;
+    }
+  }
+}
+
+TEST(RedisAccess, ATrialLeavesNothingBehind) {
+  test::RedisServer server;
+  const auto engine = engine_on(server.url());
+  EXPECT_EQ(access_of(server.url())->grade, Fact::Grade::good);
+  EXPECT_EQ(server.command({"DBSIZE"}), "0");
+}
+
+// The server takes writes again, or the user's gateways would have to be started anew.
+TEST(RedisAccess, AServerThatRefusesWritesForTheMomentIsWarnedAboutAndStartedOn) {
+  test::RedisServer server(
+      {.settings = {"user app on >s3cret ~oncekey:* " + documented_commands()}});
+  const std::string url = "redis://app:s3cret@127.0.0.1:" + std::to_string(server.port());
+  for (const auto& [setting, bad, good, code] :
+       {std::array{"min-replicas-to-write", "1", "0", "NOREPLICAS"},
+        std::array{"maxmemory", "1", "0", "OOM"}}) {
+    server.command({"CONFIG", "SET", setting, bad});
+    const auto fact = access_of(url);
+    ASSERT_TRUE(fact);
+    EXPECT_EQ(fact->grade, Fact::Grade::warning) << setting;
+    EXPECT_NE(fact->meaning.find(code), std::string::npos) << fact->meaning;
+    EXPECT_NE(engine_on(url), nullptr) << setting;
+    server.command({"CONFIG", "SET", setting, good});
+  }
+}
+
+TEST(RedisAccess, WhereTheSyncingMayNotBeReadItIsNotClaimedToBeKnown) {
+  test::RedisServer server(
+      {.settings = {"user app on >s3cret ~oncekey:* " + documented_commands() + " -config|get"}});
+  const auto engine = engine_on("redis://app:s3cret@127.0.0.1:" + std::to_string(server.port()));
+  const std::string durability = engine->info().durability;
+  EXPECT_NE(durability.find("not known"), std::string::npos) << durability;
+  EXPECT_EQ(durability.find("everysec"), std::string::npos) << durability;
 }
 
 }  // namespace

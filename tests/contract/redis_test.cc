@@ -433,35 +433,12 @@ TEST(Redis, ARecordOfALaterVersionStandsInNobodyElsesWay) {
   EXPECT_EQ(page->front().id.key, "now");
 }
 
-TEST(Redis, FactsSayWhatIsUnsafe) {
-  RedisServer server({.maxmemory = "50mb", .maxmemory_policy = "allkeys-lru"});
-  const auto facts = redis_facts({.url = server.url()});
-  ASSERT_TRUE(facts.ok());
-  std::map<std::string, Fact::Grade> grades;
-  for (const Fact& fact : *facts) {
-    grades[fact.name] = fact.grade;
-    EXPECT_FALSE(fact.value.empty()) << fact.name;
-    EXPECT_FALSE(fact.meaning.empty()) << fact.name;
-  }
-  EXPECT_EQ(grades["version"], Fact::Grade::good);
-  EXPECT_EQ(grades["role"], Fact::Grade::good);
-  EXPECT_EQ(grades["appendonly"], Fact::Grade::good);
-  EXPECT_EQ(grades["appendfsync"], Fact::Grade::warning);
-  EXPECT_EQ(grades["maxmemory"], Fact::Grade::good);
-  EXPECT_EQ(grades["maxmemory-policy"], Fact::Grade::error);
-}
-
-TEST(Redis, FactsOfACacheMindNoEvictionAndNoLoss) {
-  RedisServer server({.maxmemory = "50mb", .maxmemory_policy = "allkeys-lru"});
-  const auto facts = redis_facts({.url = server.url()}, RedisUse::cache);
-  ASSERT_TRUE(facts.ok());
-  bool has_policy = false;
-  for (const Fact& fact : *facts) {
-    EXPECT_EQ(fact.grade, Fact::Grade::good) << fact.name << ": " << fact.meaning;
-    EXPECT_EQ(fact.meaning.find("run again"), std::string::npos) << fact.name;
-    has_policy = has_policy || (fact.name == "maxmemory-policy" && fact.value == "allkeys-lru");
-  }
-  EXPECT_TRUE(has_policy);
+TEST(Redis, AClusterUrlOfAServerAloneIsRefusedWithTheOneToUse) {
+  RedisServer server;
+  const std::string host = "127.0.0.1:" + std::to_string(server.port());
+  const auto engine = RedisEngine::open({.url = "redis+cluster://" + host, .timeout_ms = short_ms});
+  ASSERT_FALSE(engine.ok());
+  EXPECT_NE(engine.error().find("use redis://" + host), std::string::npos) << engine.error();
 }
 
 TEST(Redis, TheFirstToNameAValueDecidesForAll) {
