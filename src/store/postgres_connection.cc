@@ -44,6 +44,15 @@ PostgresError error_of(const PGresult* result) {
   return error;
 }
 
+// Each connection prepares a statement once, under a name of ours: where it is there already, or
+// not any more, the session is not the connection's own.
+PostgresError in_own_session(PostgresError error) {
+  if (error.sqlstate == "42P05" || error.sqlstate == "26000") {
+    error.message += ", as behind a pooler in transaction mode: " + std::string(how_to_pool);
+  }
+  return error;
+}
+
 // libpq names hosts and users that it read out of the URL, which may be pieces of a password.
 std::string without_secrets(const std::string& url, std::string message) {
   if (password_is_plain(url)) return message;
@@ -74,6 +83,11 @@ PGconn* start(const PostgresHosts::Parameters& parameters) {
 }  // namespace
 
 std::string reason_of(const PostgresError& error) {
+  if (waited_for_a_lock(error)) {
+    return "PostgreSQL: somebody's transaction holds the record, or oncekey.records as a whole "
+           "(VACUUM FULL, LOCK TABLE) (" +
+           error.sqlstate + ")";
+  }
   return "PostgreSQL: " + error.message +
          (error.sqlstate.empty() ? "" : " (" + error.sqlstate + ")");
 }
@@ -231,7 +245,7 @@ Result<PostgresResult, PostgresError> PostgresConnection::call(const std::string
   if (std::find(prepared_.begin(), prepared_.end(), name) == prepared_.end()) {
     auto prepared =
         answer(PQsendPrepare(connection_.get(), name.c_str(), sql.c_str(), 0, nullptr), deadline);
-    if (!prepared) return prepared.error();
+    if (!prepared) return in_own_session(prepared.error());
     prepared_.push_back(name);
   }
   const PostgresParameters::View view = parameters.view();
@@ -240,6 +254,7 @@ Result<PostgresResult, PostgresError> PostgresConnection::call(const std::string
                                  view.lengths.data(), view.formats.data(), 1),
              deadline);
   if (done && !warning_.empty()) return PostgresError{PostgresError::Kind::lost, "01000", warning_};
+  if (!done) return in_own_session(done.error());
   return done;
 }
 

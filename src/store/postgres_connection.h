@@ -37,6 +37,9 @@ bool needs_another_session(const PostgresError& error);
 // Somebody held a row for too long.
 bool waited_for_a_lock(const PostgresError& error);
 
+// What to do where one connection has met the session of another.
+inline constexpr std::string_view how_to_pool = "use session mode, or connect to the server itself";
+
 using transaction::PostgresParameters;
 using transaction::PostgresResult;
 

@@ -24,7 +24,11 @@ TEST(PostgresLocks, OneHeldRecordDoesNotHoldUpTheRestOfItsBatch) {
   Operation fresh(reserve_of("fresh"));
   Operation* const batch[] = {&settle_held, &settle_free, &fresh};
   engine.apply(batch, 0);
-  EXPECT_TRUE(std::holds_alternative<Unavailable>(std::get<Settle>(settle_held).outcome));
+  const auto* why = std::get_if<Unavailable>(&std::get<Settle>(settle_held).outcome);
+  ASSERT_NE(why, nullptr);
+  EXPECT_NE(why->reason.find("somebody's transaction holds the record"), std::string::npos)
+      << why->reason;
+  EXPECT_NE(why->reason.find("55P03"), std::string::npos) << why->reason;
   EXPECT_TRUE(std::holds_alternative<Settled>(std::get<Settle>(settle_free).outcome));
   EXPECT_TRUE(std::holds_alternative<Execute>(std::get<Reserve>(fresh).outcome));
 
