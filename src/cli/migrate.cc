@@ -67,11 +67,16 @@ void print_text(const Request& request, const Migrated& migrated,
                    << report.version_before << " to " << report.version_after << '\n';
 }
 
-Migrated migrate_database(const store::StoreUrl& url, bool dry_run) {
+Migrated migrate_database(const store::StoreUrl& url, bool dry_run, std::ostream& err) {
   if (url.kind == store::StoreUrl::Kind::sqlite) return store::migrate_sqlite(url.path, dry_run);
+  const auto on_wait = [&err](const std::string& for_whom) {
+    err << "oncekey: waiting for up to " << migration_patience.count() << " s: " << for_whom
+        << std::endl;
+  };
   const auto deadline = std::chrono::steady_clock::now() + migration_patience;
-  const auto migrated = dry_run ? store::plan_migration(url.postgres, deadline)
-                                : store::migrate(url.postgres, deadline);
+  const auto migrated =
+      dry_run ? store::plan_migration(url.postgres, deadline)
+              : store::migrate(url.postgres, deadline, store::migration_connect_patience, on_wait);
   if (!migrated) return migrated.error().message;
   return *migrated;
 }
@@ -86,7 +91,7 @@ int migrate_store(const store::StoreUrl& url, const Request& request,
     }
     return exit_good;
   }
-  const Migrated migrated = migrate_database(url, request.dry_run);
+  const Migrated migrated = migrate_database(url, request.dry_run, surroundings.err);
   if (request.json) {
     print_json(request, &migrated, surroundings.out);
   } else {

@@ -15,7 +15,7 @@ using Facts = std::vector<Fact>;
 using Failed = std::optional<PostgresError>;
 
 constexpr int server_version_min = 130000;  // has gen_random_uuid()
-constexpr int connections_left_min = 16;    // enough for one gateway
+constexpr int connections_left_min = 4;     // of one gateway: open_postgres() and its figures
 constexpr DurationMs clock_difference_max_ms = 5'000;
 constexpr auto another_patience = std::chrono::seconds(1);
 constexpr long long dead_rows_min = 100'000;  // fewer are of no interest
@@ -37,24 +37,29 @@ Grade grade_of(SchemaState::Kind kind) {
   return kind == SchemaState::Kind::current ? Grade::good : Grade::error;
 }
 
+// Into `found`, as far as it can be read.
 Failed add_schema(PostgresConnection& connection, const std::string& url, Deadline deadline,
-                  Facts& facts, bool& absent) {
+                  Facts& facts, SchemaState& found) {
   auto state = schema_state(connection, deadline);
   if (!state) {
+    found.kind = SchemaState::Kind::older;  // there is one
     facts.push_back({Grade::error, "schema", "unreadable", state.error().message + "."});
     return state.error().kind == PostgresError::Kind::lost ? Failed(state.error()) : Failed();
   }
-  absent = state->kind == SchemaState::Kind::absent;
+  found = *state;
   std::string meaning = explain(*state, url);
-  // A full stop behind a command would be copied with it, as a part of the database's name.
-  const bool ends_in_command = absent || state->kind == SchemaState::Kind::older;
   if (meaning.empty()) {
     meaning = "It is what this build expects.";
-  } else if (!ends_in_command) {
+  } else if (!meaning.ends_with(url)) {
+    // Behind a command it would be copied as a part of the database's name.
     meaning += ".";
   }
-  facts.push_back(
-      {grade_of(state->kind), "schema version", std::to_string(state->applied), meaning});
+  if (state->kind == SchemaState::Kind::unfit) {
+    facts.push_back({Grade::error, "encoding", state->encoding, meaning});
+  } else {
+    facts.push_back(
+        {grade_of(state->kind), "schema version", std::to_string(state->applied), meaning});
+  }
   return {};
 }
 
@@ -117,17 +122,16 @@ Failed add_vacuum(PostgresConnection& connection, Deadline deadline, Facts& fact
 }
 
 // Before the first migration there is nothing else to have privileges on.
-Failed add_right_to_create(PostgresConnection& connection, Deadline deadline, Facts& facts) {
-  auto may =
-      connection.run("SELECT has_database_privilege(current_database(), 'CREATE')", deadline);
-  if (!may) return may.error();
-  if (may->bytes(0, 0) == "t") {
-    facts.push_back({Grade::good, "privileges", "can create the schema", "This role may migrate."});
-  } else {
-    facts.push_back({Grade::error, "privileges", "missing: CREATE ON DATABASE",
-                     "Another role has to migrate, or this one be granted that."});
+Fact right_to_create(const SchemaState& state) {
+  const bool is_there = !state.owner.empty();
+  if (state.may_migrate) {
+    return {Grade::good, "privileges", is_there ? "can create its tables" : "can create the schema",
+            "This role may migrate."};
   }
-  return {};
+  return {Grade::error, "privileges",
+          is_there ? "missing: CREATE ON SCHEMA oncekey" : "missing: CREATE ON DATABASE",
+          (is_there ? "The role " + state.owner : "Another role") +
+              " has to migrate, or this one be granted that."};
 }
 
 Failed add_privileges(PostgresConnection& connection, Deadline deadline, Facts& facts) {
@@ -285,8 +289,8 @@ Failed add_pooler(PostgresConnection& connection, const std::string& url, Deadli
     if (seen && seen->bytes(0, 0) == mark->bytes(0, 0)) {
       facts.push_back({Grade::error, "pooler", "transaction mode",
                        "Two connections have the same session of the server: a gateway's settings "
-                       "and prepared statements would meet others'. Use session mode, or connect "
-                       "to the server itself."});
+                       "and prepared statements would meet others'; " +
+                           std::string(how_to_pool) + "."});
     }
   }
   auto undone = connection.run("SELECT set_config('oncekey.checked_by', '', false)", deadline);
@@ -304,11 +308,13 @@ Result<Facts, std::string> postgres_facts(const std::string& url, Deadline deadl
   PostgresConnection& connection = **connected;
   Facts facts{version_fact(connection.server_version()),
               {Grade::good, "role", "primary", "It takes writes."}};
-  bool absent = false;
-  if (auto broken = add_schema(connection, url, deadline, facts, absent)) return broken->message;
-  const Failed failed = absent ? add_right_to_create(connection, deadline, facts)
-                               : add_privileges(connection, deadline, facts);
-  if (failed) return failed->message;
+  SchemaState schema;
+  if (auto broken = add_schema(connection, url, deadline, facts, schema)) return broken->message;
+  if (schema.kind == SchemaState::Kind::absent) {
+    facts.push_back(right_to_create(schema));
+  } else if (schema.kind != SchemaState::Kind::unfit) {
+    if (auto failed = add_privileges(connection, deadline, facts)) return failed->message;
+  }
   if (auto broken = add_settings(connection, deadline, facts)) return broken->message;
   if (auto broken = add_vacuum(connection, deadline, facts)) return broken->message;
   if (auto broken = add_pooler(connection, url, deadline, facts)) return broken->message;

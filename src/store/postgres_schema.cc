@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <thread>
+#include <utility>
 
 #include "store/sql/migrations.h"
 #include "store/url_secrets.h"
@@ -20,14 +21,38 @@ static_assert(newest_version == transaction::postgres_schema_version,
               "the library works with the same schema");
 
 // Any number will do, as long as every build uses the same.
+constexpr const char* try_the_lock = "SELECT pg_try_advisory_xact_lock(7310868735423112563)";
 constexpr const char* take_the_lock = "SELECT pg_advisory_xact_lock(7310868735423112563)";
 
-// A role without USAGE on the schema can still be told that it is there.
-constexpr const char* is_there =
-    "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'oncekey'),"
-    " EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
-    "         ON n.oid = c.relnamespace"
-    "         WHERE n.nspname = 'oncekey' AND c.relname = 'migrations')";
+// A role without USAGE on the schema can still be told that it is there, and whose it is.
+constexpr const char* is_there = R"(
+SELECT n.oid IS NOT NULL, m.oid IS NOT NULL,
+       coalesce(pg_catalog.pg_get_userbyid(coalesce(m.relowner, n.nspowner)), ''),
+       CASE WHEN m.oid IS NOT NULL THEN pg_catalog.pg_has_role(m.relowner, 'USAGE')
+            WHEN n.oid IS NOT NULL THEN pg_catalog.has_schema_privilege(n.oid, 'CREATE')
+            ELSE pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE') END
+FROM (SELECT) one
+LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = 'oncekey'
+LEFT JOIN pg_catalog.pg_class m ON m.relnamespace = n.oid AND m.relname = 'migrations')";
+
+// Of those who hold a table of ours, the one whose transaction has been open for longest; of
+// others' sessions it may not be told when it began. What is fleeting, as a gateway's, comes last.
+constexpr const char* who_holds = R"(
+SELECT 'oncekey.' || c.relname || ' is held by ' ||
+       coalesce('process ' || l.pid, 'a prepared transaction') ||
+       coalesce(' (' || nullif(concat_ws(', ', nullif(a.application_name, ''),
+                                         'role ' || a.usename, a.state,
+                                         'since ' || date_trunc('second', a.xact_start)), '')
+                || ')', '')
+FROM pg_catalog.pg_locks l
+JOIN pg_catalog.pg_class c ON c.oid = l.relation AND c.relkind = 'r'
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'oncekey'
+LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
+WHERE l.granted AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
+  AND l.database = (SELECT oid FROM pg_catalog.pg_database
+                    WHERE datname = pg_catalog.current_database())
+ORDER BY a.xact_start NULLS FIRST, l.pid, c.relname
+LIMIT 1)";
 
 constexpr const char* create_schema = "CREATE SCHEMA oncekey";
 constexpr const char* create_migrations =
@@ -42,6 +67,9 @@ constexpr std::string_view lock_not_available = "55P03";
 // a migration waits for a moment, and begins anew after a while.
 constexpr const char* be_quick = "SET LOCAL lock_timeout = '500ms'";
 constexpr auto begin_anew_after = std::chrono::seconds(1);
+constexpr auto naming_patience = std::chrono::seconds(1);
+
+using OnWait = std::function<void(const std::string& for_whom)>;
 
 PostgresError refusal(std::string message) {
   return {PostgresError::Kind::refused, "", std::move(message)};
@@ -55,9 +83,7 @@ PostgresError while_doing(const std::string& what, PostgresError error) {
         "; migrate as a role that owns the schema oncekey, or that may create it"
         " (GRANT CREATE ON DATABASE ... TO ...)";
   } else if (error.sqlstate == lock_not_available) {
-    error.message = what +
-                    ": somebody holds one of oncekey's tables (an open transaction, a backup, a"
-                    " VACUUM) and has not let go in time; nothing was changed";
+    error.message = what + ": somebody holds one of oncekey's tables and has not let go in time";
   }
   return error;
 }
@@ -65,12 +91,15 @@ PostgresError while_doing(const std::string& what, PostgresError error) {
 struct Presence {
   bool schema = false;
   bool migrations = false;
+  std::string owner;
+  bool may_migrate = true;
 };
 
 Result<Presence, PostgresError> presence(PostgresConnection& connection, Deadline deadline) {
   auto there = connection.run(is_there, deadline);
   if (!there) return there.error();
-  return Presence{there->bytes(0, 0) == "t", there->bytes(0, 1) == "t"};
+  return Presence{there->bytes(0, 0) == "t", there->bytes(0, 1) == "t",
+                  std::string(there->bytes(0, 2)), there->bytes(0, 3) == "t"};
 }
 
 std::int64_t milliseconds_until(Deadline deadline) {
@@ -82,7 +111,8 @@ std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";  // names and checksums of ours: nothing to escape
 }
 
-std::optional<PostgresError> begin(PostgresConnection& connection, Deadline deadline) {
+std::optional<PostgresError> begin(PostgresConnection& connection, Deadline deadline,
+                                   const OnWait& on_wait) {
   // Each statement must see what those before us committed, whatever the database's default is.
   // The lock is given up a little before our own patience ends, so that there is an answer.
   const std::int64_t patience_ms = std::max<std::int64_t>(1, milliseconds_until(deadline) * 9 / 10);
@@ -94,7 +124,11 @@ std::optional<PostgresError> begin(PostgresConnection& connection, Deadline dead
       std::to_string(patience_ms) + ";";
   auto begun = connection.run(settings, deadline);
   if (!begun) return while_doing("cannot begin", begun.error());
-  auto locked = connection.run(take_the_lock, deadline);
+  auto locked = connection.run(try_the_lock, deadline);
+  if (locked && locked->bytes(0, 0) != "t") {
+    on_wait("another process is migrating this database");
+    locked = connection.run(take_the_lock, deadline);
+  }
   if (!locked && locked.error().sqlstate == lock_not_available) {
     return refusal("another process is migrating this database and has not finished in time");
   }
@@ -151,9 +185,11 @@ Result<std::unique_ptr<PostgresConnection>, PostgresError> connect_soon(
       url, std::min(deadline, std::chrono::steady_clock::now() + patience));
 }
 
-}  // namespace
+// The role that reads it wants to migrate, or to work as a gateway.
+enum class Reader { migration, gateway };
 
-Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection, Deadline deadline) {
+Result<SchemaState, PostgresError> read_state(PostgresConnection& connection, Deadline deadline,
+                                              Reader reader) {
   SchemaState state{.expected = newest_version, .encoding = connection.server_encoding()};
   if (state.encoding != "UTF8" && state.encoding != "SQL_ASCII") {
     state.kind = SchemaState::Kind::unfit;
@@ -161,6 +197,8 @@ Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection, 
   }
   auto there = presence(connection, deadline);
   if (!there) return there.error();
+  state.owner = there->owner;
+  state.may_migrate = there->may_migrate;
   if (!there->migrations) return state;
   auto rows =
       connection.run("SELECT version, checksum FROM oncekey.migrations ORDER BY version", deadline);
@@ -168,7 +206,10 @@ Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection, 
     PostgresError error = rows.error();
     if (error.sqlstate == "42501") {
       error.message +=
-          "; grant this role what docs/sql.md lists under \"Privileges of the gateway\"";
+          reader == Reader::gateway
+              ? "; grant this role what docs/sql.md lists under \"Privileges of the gateway\""
+              : "; the schema belongs to the role " + there->owner +
+                    ", which has to run oncekey migrate";
     }
     return error;
   }
@@ -192,17 +233,32 @@ Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection, 
   return state;
 }
 
+}  // namespace
+
+Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection, Deadline deadline) {
+  return read_state(connection, deadline, Reader::gateway);
+}
+
 std::string explain(const SchemaState& state, const std::string& url) {
-  const std::string command = "oncekey migrate --store " + without_passwords(url);
+  std::string remedy = "; run oncekey migrate on the same store";
+  if (without_passwords(url) == url) remedy = "; run: oncekey migrate --store " + url;
+  if (!state.may_migrate) {
+    remedy = state.owner.empty()
+                 ? "; this role may not make it: run oncekey migrate as one that may"
+                   " (GRANT CREATE ON DATABASE ... TO ...)"
+                 : "; this role may not change it: run oncekey migrate as the role " + state.owner +
+                       ", to which it belongs";
+  }
   const std::string versions = "version " + std::to_string(state.applied) + "; this build needs " +
                                std::to_string(state.expected);
   switch (state.kind) {
     case SchemaState::Kind::current:
       return "";
     case SchemaState::Kind::absent:
-      return "the database has no oncekey schema; run: " + command;
+      if (!state.owner.empty()) return "the database's oncekey schema is empty" + remedy;
+      return "the database has no oncekey schema" + remedy;
     case SchemaState::Kind::older:
-      return "the database's oncekey schema has " + versions + "; run: " + command;
+      return "the database's oncekey schema has " + versions + remedy;
     case SchemaState::Kind::newer:
       return "the database's oncekey schema has " + versions +
              ": a newer oncekey migrated it; run that one here as well";
@@ -220,12 +276,15 @@ std::string explain(const SchemaState& state, const std::string& url) {
 namespace {
 
 Result<MigrationReport, PostgresError> migrate_once(PostgresConnection& connection,
-                                                    const std::string& url, Deadline deadline) {
-  if (auto failed = begin(connection, deadline)) return *failed;
-  auto before = schema_state(connection, deadline);
+                                                    const std::string& url, Deadline deadline,
+                                                    const OnWait& on_wait) {
+  if (auto failed = begin(connection, deadline, on_wait)) return *failed;
+  auto before = read_state(connection, deadline, Reader::migration);
   if (!before) return before.error();
   if (!can_be_migrated(before->kind)) return refusal(explain(*before, url));
   MigrationReport report = report_from(before->applied);
+  const bool is_others = !before->owner.empty() && !before->may_migrate;
+  if (!report.applied.empty() && is_others) return refusal(explain(*before, url));
   if (report.applied.empty()) return report;  // closing the connection ends the transaction
   if (auto failed = create_what_is_missing(connection, deadline)) return *failed;
   for (const EmbeddedMigration& migration : embedded_migrations) {
@@ -237,18 +296,34 @@ Result<MigrationReport, PostgresError> migrate_once(PostgresConnection& connecti
   return report;
 }
 
+std::string holder(PostgresConnection& connection) {
+  auto held = connection.run(who_holds, std::chrono::steady_clock::now() + naming_patience);
+  return held && held->rows() == 1 ? std::string(held->bytes(0, 0)) : "";
+}
+
 }  // namespace
 
 Result<MigrationReport, PostgresError> migrate(const std::string& url, Deadline deadline,
-                                               std::chrono::milliseconds connect_patience) {
+                                               std::chrono::milliseconds connect_patience,
+                                               const OnWait& on_wait) {
   auto connected = connect_soon(url, deadline, connect_patience);
   if (!connected) return connected.error();
+  bool was_told = false;
+  const auto tell_once = [&](const std::string& for_whom) {
+    if (on_wait && !std::exchange(was_told, true)) on_wait(for_whom);
+  };
   for (;;) {
-    auto migrated = migrate_once(**connected, url, deadline);
-    const bool held = !migrated && migrated.error().sqlstate == lock_not_available;
-    if (!held || std::chrono::steady_clock::now() + begin_anew_after >= deadline) return migrated;
+    auto migrated = migrate_once(**connected, url, deadline, tell_once);
+    if (migrated || migrated.error().sqlstate != lock_not_available) return migrated;
     auto undone = (*connected)->run("ROLLBACK", deadline);
-    if (!undone) return undone.error();
+    const std::string held = holder(**connected);
+    if (!undone || std::chrono::steady_clock::now() + begin_anew_after >= deadline) {
+      PostgresError error = migrated.error();
+      error.message += (held.empty() ? "" : ": " + held) +
+                       "; nothing was changed: run it again when that has ended";
+      return error;
+    }
+    tell_once(held.empty() ? "somebody holds one of oncekey's tables" : held);
     std::this_thread::sleep_for(begin_anew_after);
   }
 }
@@ -257,10 +332,12 @@ Result<MigrationReport, PostgresError> plan_migration(const std::string& url, De
                                                       std::chrono::milliseconds connect_patience) {
   auto connected = connect_soon(url, deadline, connect_patience);
   if (!connected) return connected.error();
-  auto state = schema_state(**connected, deadline);
+  auto state = read_state(**connected, deadline, Reader::migration);
   if (!state) return state.error();
   if (!can_be_migrated(state->kind)) return refusal(explain(*state, url));
-  return report_from(state->applied);
+  MigrationReport report = report_from(state->applied);
+  if (!report.applied.empty() && !state->may_migrate) return refusal(explain(*state, url));
+  return report;
 }
 
 std::string schema_checksum() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,15 @@ struct SchemaState {
   int expected = 0;               // this build's
   std::string altered_migration;  // its name, as this build knows it
   std::string encoding;
+  std::string owner;        // the role to which the schema belongs; empty: there is none
+  bool may_migrate = true;  // the role that asks, as far as its rights go
 };
 
 Result<SchemaState, PostgresError> schema_state(PostgresConnection& connection,
                                                 PostgresConnection::Deadline deadline);
 
 // Why a store cannot work on a schema in this state, and what to do; "" when it is current. `url`
-// is shown without its password.
+// is part of the command to run, unless it has a password: then nobody could paste it.
 std::string explain(const SchemaState& state, const std::string& url);
 
 struct MigrationReport {
@@ -49,9 +52,11 @@ inline constexpr std::chrono::milliseconds migration_connect_patience{10'000};
 // Brings the database to this build's version, all of it in one transaction. Safe when several
 // nodes do it at once: one migrates, the others wait for it and find nothing to do. Refuses a newer
 // or altered schema. The error's message is a sentence for operators and holds no password.
+// `on_wait` is told once, and for whom, when somebody has to be waited for.
 Result<MigrationReport, PostgresError> migrate(
     const std::string& url, PostgresConnection::Deadline deadline,
-    std::chrono::milliseconds connect_patience = migration_connect_patience);
+    std::chrono::milliseconds connect_patience = migration_connect_patience,
+    const std::function<void(const std::string& for_whom)>& on_wait = {});
 
 // What migrate() would do; changes nothing.
 Result<MigrationReport, PostgresError> plan_migration(

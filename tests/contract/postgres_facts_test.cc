@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "contract/older_schema.h"
 #include "contract/postgres_engine.h"
 #include "support/pooler.h"
 #include "support/postgres_server.h"
@@ -25,7 +26,7 @@ Fact fact_of(const std::string& url, const std::string& name) {
 TEST(PostgresFactsTest, WeakSettingsAreWarnedAbout) {
   test::PostgresServer server(
       {.settings = {"fsync = off", "full_page_writes = off", "synchronous_commit = remote_write",
-                    "max_connections = 12", "default_transaction_isolation = 'serializable'"}});
+                    "max_connections = 7", "default_transaction_isolation = 'serializable'"}});
   for (const char* name : {"fsync", "full_page_writes", "synchronous_commit", "connections left"}) {
     const Fact fact = fact_of(server.url(), name);
     EXPECT_EQ(fact.grade, Grade::warning) << name << ": " << fact.value;
@@ -77,6 +78,19 @@ TEST(PostgresFactsTest, PoolerInTransactionModeIsAnErrorAndAnyOtherIsNone) {
   EXPECT_EQ(pooler.grade, Grade::error);
 }
 
+TEST(PostgresFactsTest, AStartBehindAPoolerInTransactionModeNamesThePooler) {
+  test::PostgresServer server;
+  ASSERT_TRUE(migrate(server.url(), soon()));
+  const test::Pooler pooler(server, "transaction");
+  const PostgresOptions options{.url = pooler.url(pooler.port())};
+  ASSERT_TRUE(agree_in_postgres(options, "name", "first")) << "nobody has prepared anything";
+  const auto second = agree_in_postgres(options, "name", "second");
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find("pooler in transaction mode: use session mode"),
+            std::string::npos)
+      << second.error().message;
+}
+
 TEST(PostgresFactsTest, LimitsOfTheRoleAndTheDatabaseCountAsConnectionsLeft) {
   test::PostgresServer server;
   const auto left = [&] { return std::stoi(fact_of(server.url(), "connections left").value); };
@@ -112,6 +126,36 @@ TEST(PostgresFactsTest, AutovacuumThatIsOffOrDoesNotKeepUpIsWarnedAbout) {
   EXPECT_EQ(fact_of(url, "autovacuum").grade, Grade::good);
   client.execute("ALTER TABLE oncekey.records SET (autovacuum_enabled = false)");
   EXPECT_EQ(fact_of(url, "autovacuum").grade, Grade::warning);
+}
+
+TEST(PostgresFactsTest, DatabaseOfAnotherEncodingIsAnErrorAndNothingIsSaidOfASchema) {
+  test::PostgresServer server;
+  server.execute(
+      "CREATE DATABASE latin OWNER oncekey ENCODING 'LATIN1' LOCALE 'C'"
+      " TEMPLATE template0",
+      "postgres");
+  const Fact encoding = fact_of(server.url("latin"), "encoding");
+  EXPECT_EQ(encoding.grade, Grade::error);
+  EXPECT_EQ(encoding.value, "LATIN1");
+  EXPECT_EQ(fact_of(server.url("latin"), "schema version").value, "absent");
+  EXPECT_EQ(fact_of(server.url("latin"), "privileges").value, "absent");
+}
+
+TEST(PostgresFactsTest, EmptySchemaOfAnotherRoleIsForThatRoleToMigrate) {
+  const std::string url = test::shared_postgres().fresh_database();
+  test::PostgresClient(url).execute("CREATE SCHEMA oncekey");
+  make_role(url, "facts_stranger");
+  std::string stranger = url;
+  stranger.replace(stranger.find("//oncekey@") + 2, 7, "facts_stranger");
+  const Fact schema = fact_of(stranger, "schema version");
+  EXPECT_NE(schema.meaning.find("as the role oncekey"), std::string::npos) << schema.meaning;
+  EXPECT_EQ(schema.meaning.find("no oncekey schema"), std::string::npos) << schema.meaning;
+  EXPECT_EQ(fact_of(stranger, "privileges").grade, Grade::error);
+  EXPECT_EQ(fact_of(url, "privileges").grade, Grade::good);
+  const auto report = migrate(stranger, soon());
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("as the role oncekey"), std::string::npos)
+      << report.error().message;
 }
 
 TEST(PostgresFactsTest, AlteredOrNewerSchemaIsAnError) {

@@ -37,8 +37,10 @@ class PostgresSchemaTest : public testing::Test {
 TEST_F(PostgresSchemaTest, EmptyDatabaseGetsEveryMigrationAndASecondRunDoesNothing) {
   EXPECT_EQ(state().kind, Kind::absent);
   EXPECT_EQ(explain(state(), "postgres://me:secret@db/shop"),
-            "the database has no oncekey schema; run: oncekey migrate --store"
-            " postgres://me:***@db/shop");
+            "the database has no oncekey schema; run oncekey migrate on the same store");
+  EXPECT_EQ(
+      explain(state(), "postgres://me@db/shop"),
+      "the database has no oncekey schema; run: oncekey migrate --store postgres://me@db/shop");
   const MigrationReport first = migrate_or_fail();
   EXPECT_EQ(first.version_before, 0);
   ASSERT_FALSE(first.applied.empty());
@@ -58,10 +60,12 @@ TEST_F(PostgresSchemaTest, AServerThatDoesNotAnswerIsNotWaitedForAsLongAsAMigrat
   std::uint16_t port = 0;
   const test::Socket mute = test::listen_loopback(port);  // accepts, and says nothing
   const std::string url = "postgres://me@127.0.0.1:" + std::to_string(port) + "/shop";
-  for (const auto& attempt : {&migrate, &plan_migration}) {
+  for (const bool only_plan : {false, true}) {
     const auto start = std::chrono::steady_clock::now();
+    const auto deadline = start + std::chrono::minutes(5);
+    const auto patience = std::chrono::milliseconds(100);
     const auto report =
-        attempt(url, start + std::chrono::minutes(5), std::chrono::milliseconds(100));
+        only_plan ? plan_migration(url, deadline, patience) : migrate(url, deadline, patience);
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
     ASSERT_FALSE(report);
     EXPECT_NE(report.error().message.find("while connecting"), std::string::npos)
@@ -166,16 +170,57 @@ TEST_F(PostgresSchemaTest, TableThatIsHeldIsWaitedForWithoutHoldingOthersUp) {
   EXPECT_NE(refused.error().message.find("somebody holds one of oncekey's tables"),
             std::string::npos)
       << refused.error().message;
-  std::thread migration([&] { migrate_or_fail(); });
+  const std::string named =
+      "oncekey.records is held by process " + std::to_string(backup.backend());
+  EXPECT_NE(refused.error().message.find(named), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("run it again"), std::string::npos);
+  std::vector<std::string> waited_for;
+  std::atomic<bool> is_told = false;
+  std::thread migration([&] {
+    const auto migrated =
+        migrate(url_, soon(), migration_connect_patience, [&](const std::string& whom) {
+          waited_for.push_back(whom);
+          is_told = true;
+        });
+    EXPECT_TRUE(migrated) << migrated.error().message;
+  });
   test::PostgresClient gateway(url_);
   const auto waiting =
       "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = "
       "'AccessExclusiveLock' AND relation = 'oncekey.records'::regclass";
   EXPECT_TRUE(test::eventually([&] { return gateway.query(waiting) == "1"; }));
   gateway.execute("SET lock_timeout = '5s'; SELECT FROM oncekey.records");  // as one at work does
+  EXPECT_TRUE(test::eventually([&] { return is_told.load(); }));
   backup.execute("COMMIT");
   migration.join();
   EXPECT_EQ(state().kind, Kind::current);
+  ASSERT_EQ(waited_for.size(), 1u) << "it is said once";
+  EXPECT_NE(waited_for[0].find(named), std::string::npos) << waited_for[0];
+}
+
+TEST_F(PostgresSchemaTest, ARoleThatMayNotMigrateIsToldWhoHasTo) {
+  url_ = database_of_version(1);
+  make_role(url_, "schema_stranger");
+  std::string stranger = url_;
+  stranger.replace(stranger.find("//oncekey@") + 2, 7, "schema_stranger");
+  const auto error_of = [&] {
+    const auto report = migrate(stranger, soon());
+    return report ? std::string("it could") : report.error().message;
+  };
+  EXPECT_NE(error_of().find("belongs to the role oncekey, which has to run oncekey migrate"),
+            std::string::npos)
+      << error_of();
+  test::PostgresClient(url_).execute(
+      "GRANT USAGE ON SCHEMA oncekey TO schema_stranger;"
+      "GRANT SELECT ON oncekey.migrations TO schema_stranger");
+  EXPECT_NE(error_of().find("run oncekey migrate as the role oncekey"), std::string::npos)
+      << error_of();
+  auto connection = PostgresConnection::connect(stranger, soon());
+  ASSERT_TRUE(connection);
+  const auto seen = schema_state(**connection, soon());
+  ASSERT_TRUE(seen) << seen.error().message;
+  EXPECT_NE(explain(*seen, stranger).find("as the role oncekey"), std::string::npos);
+  EXPECT_EQ(explain(*seen, stranger).find("--store"), std::string::npos) << "it would fail";
 }
 
 TEST_F(PostgresSchemaTest, LockHeldByAnotherProcessIsReported) {
