@@ -124,6 +124,13 @@ int run_migrate(int argc, const char* const* argv, const Surroundings& surroundi
   if (app.count("--store") > 0) {
     gateway::set_from_text(draft, "store", store_url, {"--store", 0, 0});
   }
+  // What a gateway would take then needs no migration, and a deployment that has lost its settings
+  // would go on to one that nobody has migrated.
+  if (!draft.is_set("store") && app.count("--config") == 0) {
+    surroundings.err << "oncekey: no store to migrate was given: use --store postgres://HOST/DB, "
+                        "ONCEKEY_STORE, or --config FILE\n";
+    return exit_usage;
+  }
   const auto loaded = gateway::finish_config(std::move(draft), gateway::Upstream::optional);
   if (!loaded) {
     for (const gateway::ConfigError& error : loaded.error()) {

@@ -59,6 +59,13 @@ TEST_F(StoreCommandTest, MigrateIsNotNeededByOtherStores) {
   EXPECT_EQ(run({"migrate", "--no-such-flag"}).exit_code, 2);
 }
 
+TEST_F(StoreCommandTest, MigrateWithoutAnyStoreIsAMistake) {
+  const Ran ran = run({"migrate"});
+  EXPECT_EQ(ran.exit_code, 2) << ran.output;
+  EXPECT_TRUE(ran.says("ONCEKEY_STORE")) << ran.output;
+  EXPECT_FALSE(ran.says("nothing to do")) << ran.output;
+}
+
 TEST_F(StoreCommandTest, MigrateRefusesANewerSchema) {
   run({"migrate", "--store", url_});
   PostgresClient(url_).execute(
