@@ -117,7 +117,7 @@ std::optional<PostgresError> begin(PostgresConnection& connection, Deadline dead
   // The lock is given up a little before our own patience ends, so that there is an answer.
   const std::int64_t patience_ms = std::max<std::int64_t>(1, milliseconds_until(deadline) * 9 / 10);
   const std::string settings =
-      "BEGIN ISOLATION LEVEL READ COMMITTED;"
+      "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL standard_conforming_strings = on;"
       "SET LOCAL search_path = pg_catalog;"
       "SET LOCAL statement_timeout = 0;"
       "SET LOCAL lock_timeout = " +
