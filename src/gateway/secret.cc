@@ -93,13 +93,16 @@ Result<Secret, SecretError> from_shared_store(const Agree& agree, const RandomBy
 }
 
 // As for a folder: the store remembers which secret its records were made with.
-std::optional<SecretError> tie_to_shared_store(const Agree& agree, const Secret& secret) {
+std::optional<SecretError> tie_to_shared_store(const Agree& agree, const Secret& secret,
+                                               bool was_given) {
   const std::string id = id_of(secret.bytes);
   auto in_force = agree("secret_id", id);
   if (!in_force) return store_failed(in_force.error().message);
   if (*in_force == id) return std::nullopt;
+  // What the store has for nodes that were given none was made by such a node, just now perhaps.
   return SecretError{
-      secret.origin + " is not the secret that this store is used with",
+      was_given ? secret.origin + " is not the secret that this store is used with"
+                : "this store is used with a secret_file (or ONCEKEY_SECRET); this node has none",
       "give the same secret_file or ONCEKEY_SECRET to every node, or to none; to give up "
       "the stored records, use an empty store"};
 }
@@ -154,7 +157,8 @@ Result<Secret, SecretError> obtain_secret(const SecretSources& sources, const Ra
   if (!secret) return secret;
   std::optional<SecretError> foreign;
   if (!sources.folder.empty()) foreign = tie_to_folder(sources.folder, *secret);
-  if (sources.agree) foreign = tie_to_shared_store(sources.agree, *secret);
+  const bool was_given = !sources.file.empty() || sources.environment;
+  if (sources.agree) foreign = tie_to_shared_store(sources.agree, *secret, was_given);
   if (foreign) return *foreign;
   return secret;
 }

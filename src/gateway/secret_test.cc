@@ -165,7 +165,9 @@ TEST_F(SecretTest, NodeWithAnotherSecretIsRefusedByTheSharedStore) {
   EXPECT_NE(other.error().hint.find("every node"), std::string::npos);
   EXPECT_FALSE(other.error().store_failed);
   auto none = obtain({"", {}, "", store.agree()});
-  EXPECT_FALSE(none.ok()) << "a node that was given none must not make one of its own";
+  ASSERT_FALSE(none.ok()) << "a node that was given none must not make one of its own";
+  EXPECT_EQ(none.error().message,
+            "this store is used with a secret_file (or ONCEKEY_SECRET); this node has none");
   EXPECT_TRUE(obtain({"", "0123456789abcdef", "", store.agree()}).ok());
 }
 

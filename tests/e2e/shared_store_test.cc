@@ -164,13 +164,16 @@ TEST_P(SharedStore, OwnerThatWakesUpAfterItsLeaseSendsNothing) {
 TEST_P(SharedStore, NodeWithAnotherSecretIsRefused) {
   const std::string url = fresh_store(GetParam());
   gateway_ = node(url, "", {"/usr/bin/env", "ONCEKEY_SECRET=0123456789abcdef0123"});
-  for (const char* secret : {"ONCEKEY_SECRET=another-secret-altogether", "UNRELATED=1"}) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"ONCEKEY_SECRET=another-secret-altogether",
+       "ONCEKEY_SECRET is not the secret that this store is used with"},
+      {"UNRELATED=1",
+       "this store is used with a secret_file (or ONCEKEY_SECRET); this node has none"}};
+  for (const auto& [secret, said] : cases) {
     Process stranger({"/usr/bin/env", secret, oncekey_binary(), "serve", "--listen", "127.0.0.1:0",
                       "--admin", "127.0.0.1:0", "--to", upstream_.url(), "--store", url});
     EXPECT_EQ(stranger.wait(), 2);
-    EXPECT_NE(stranger.output().find("is not the secret that this store is used with"),
-              std::string::npos)
-        << stranger.output();
+    EXPECT_NE(stranger.output().find(said), std::string::npos) << stranger.output();
   }
 }
 
