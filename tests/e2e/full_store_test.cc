@@ -1,6 +1,7 @@
 // A shared store that takes no writes and can be read: refuse what is new, repeat what is known
 // (SPEC D7).
 #include "e2e/store_outage.h"
+#include "support/command_run.h"
 
 namespace oncekey::test {
 namespace {
